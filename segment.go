@@ -1,0 +1,412 @@
+package tracelayer
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+)
+
+// SegmentOptions says which kernels are cut and how. The zero value, and nil,
+// take every kernel and merge all streams in time order.
+type SegmentOptions struct {
+	// PID, Device and Stream keep the kernels of one process, device or stream,
+	// compared as text. Empty keeps all.
+	PID, Device, Stream string
+	// NumLayers is the number of layers of a pass, 0 when not known. The anchors
+	// must divide by it.
+	NumLayers int
+}
+
+// Segments is a trace cut into layers. It shares memory with the trace and is
+// never changed after Segment returned it.
+type Segments struct {
+	Trace   *Trace
+	Profile *Profile
+	// Order lists the selected kernels in the order in which they were cut, as
+	// indices into Trace.Kernels. A layer is a range of it.
+	Order []int32
+	// Layers are the kept layers, in order.
+	Layers []Layer
+	// LeftOut counts the intervals that were not kept, by reason, in order of
+	// first appearance. The layers kept and left out add up to Anchors.
+	LeftOut []LeftOut
+
+	Anchor          string // the anchor pattern
+	Anchors         int    // selected kernels that match it
+	KernelsPerLayer int    // the dominant gap: the most frequent number of kernels from anchor to anchor
+	Gaps            []Gap  // how often each gap occurs, most frequent first, ties in order of appearance
+	Tie             bool   // another gap is as frequent as the dominant one, which was seen first
+
+	// LayersPerPass is the number of layers of a pass, and Passes the number of
+	// whole passes; both are 0 when nothing proves them.
+	LayersPerPass, Passes int
+	// Alike: every layer of a pass has the kernels of the kept ones, so that
+	// LayersPerPass times the mean layer is a pass's time in layers.
+	Alike bool
+	// Evidence says in words what LayersPerPass rests on, or why it is 0.
+	Evidence string
+
+	gaps       []int32    // from anchor i to anchor i+1
+	anchors    []int32    // indices into Order
+	signatures []int32    // of each layer: an index into signs
+	signs      [][]NameID // the distinct sequences of names, in order of appearance
+}
+
+// A Layer is the kernels Order[Start:End], beginning with its anchor.
+type Layer struct {
+	Ordinal    int   // the anchor's ordinal among the selected kernels, from 0
+	Start, End int32 // range of Segments.Order
+}
+
+// Len is the number of kernels of the layer.
+func (l Layer) Len() int { return int(l.End - l.Start) }
+
+// LeftOut is a number of anchors whose interval is not a kept layer.
+type LeftOut struct {
+	Layers int
+	Why    string
+}
+
+// A Gap is a number of kernels from one anchor to the next, and how often it occurs.
+type Gap struct{ Kernels, Count int }
+
+// Kernels yields the kernels of a layer in the order in which they were cut.
+func (s *Segments) Kernels(l Layer) iter.Seq[Kernel] {
+	return func(yield func(Kernel) bool) {
+		for _, i := range s.Order[l.Start:l.End] {
+			if !yield(s.Trace.Kernels[i]) {
+				return
+			}
+		}
+	}
+}
+
+// All yields every kernel of every kept layer with its layer.
+func (s *Segments) All() iter.Seq2[Layer, Kernel] {
+	return func(yield func(Layer, Kernel) bool) {
+		for _, l := range s.Layers {
+			for k := range s.Kernels(l) {
+				if !yield(l, k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Segment cuts a trace into layers: from each anchor to the next one. The most
+// frequent number of kernels between two anchors, the dominant gap, is what a
+// layer has; intervals of another length are left out and counted (they are
+// other phases, other kinds of layers, or the step from one pass to the next),
+// and so is the last anchor, since no next one closes its interval.
+//
+// The kernels must be of one process and one device (ErrMixed) and at least
+// two of them must match the anchor (ErrNoAnchor); without any kernel the error
+// is ErrNoKernels, and ErrRemainder if the anchors do not divide by
+// opts.NumLayers. All four come as a *SegmentError with the numbers.
+func Segment(t *Trace, p *Profile, opts *SegmentOptions) (*Segments, error) {
+	if p == nil || p.anchor == "" {
+		return nil, errors.New("segment: the profile has no anchor")
+	}
+	if opts == nil {
+		opts = &SegmentOptions{}
+	}
+	s := &Segments{Trace: t, Profile: p, Anchor: p.anchor}
+	var err error
+	if s.Order, err = selectKernels(t, opts); err == nil {
+		err = s.findAnchors(p)
+	}
+	if err == nil {
+		s.measureGaps()
+		s.keepLayers()
+		err = s.countPasses(opts.NumLayers)
+	}
+	if err != nil {
+		return nil, s.refuse(err, opts)
+	}
+	return s, nil
+}
+
+// A refusal is a sentinel with its numbers, on the way to a SegmentError.
+type refusal struct {
+	err    error
+	detail string
+}
+
+func (r *refusal) Error() string { return r.detail }
+
+func refuse(err error, format string, args ...any) error {
+	return &refusal{err, fmt.Sprintf(format, args...)}
+}
+
+// refuse makes a SegmentError of a refusal.
+func (s *Segments) refuse(err error, opts *SegmentOptions) error {
+	r, ok := errors.AsType[*refusal](err)
+	if !ok {
+		return err
+	}
+	e := &SegmentError{
+		Profile: s.Profile.Name, Anchor: s.Anchor, Anchors: s.Anchors,
+		Layers: opts.NumLayers, Detail: r.detail, Err: r.err,
+	}
+	if r.err == ErrNoAnchor {
+		e.Candidates = candidates(s)
+	}
+	return e
+}
+
+// selectKernels lists the kernels that the options select, and refuses a mixture.
+func selectKernels(t *Trace, opts *SegmentOptions) ([]int32, error) {
+	take := make([]bool, len(t.Lanes))
+	for i, l := range t.Lanes {
+		take[i] = (opts.PID == "" || opts.PID == l.PID) &&
+			(opts.Device == "" || opts.Device == l.Device) &&
+			(opts.Stream == "" || opts.Stream == l.Stream)
+	}
+	perLane := make([]int, len(t.Lanes))
+	n := 0
+	for _, k := range t.Kernels {
+		perLane[k.Lane]++
+		if take[k.Lane] {
+			n++
+		}
+	}
+	if n == 0 {
+		return nil, noKernels(t, opts, perLane)
+	}
+	if err := checkMixed(t, take, perLane); err != nil {
+		return nil, err
+	}
+	order := make([]int32, 0, n)
+	for i, k := range t.Kernels {
+		if take[k.Lane] {
+			order = append(order, int32(i))
+		}
+	}
+	return order, nil
+}
+
+// noKernels says what a trace holds instead of kernels to cut.
+func noKernels(t *Trace, opts *SegmentOptions, perLane []int) error {
+	c := t.Counts
+	switch {
+	case len(t.Kernels) > 0:
+		return refuse(ErrNoKernels, "none of the %d GPU kernel events has pid %q, device %q, stream %q (empty: any); there are %s",
+			len(t.Kernels), opts.PID, opts.Device, opts.Stream, listLanes(t, perLane))
+	case c.Unplaced > 0:
+		return refuse(ErrNoKernels, "%d GPU kernel events, none with a usable time", c.Kernels)
+	case c.Launches > 0:
+		return refuse(ErrNoKernels, "0 GPU kernel events among %d events, though %d launch calls were recorded: "+
+			"the profiler was still in its warm-up or lost its records; start later or run longer", c.Events, c.Launches)
+	}
+	return refuse(ErrNoKernels, "%d events read, no event with a kernel category (0 GPU kernel events, 0 launch calls)", c.Events)
+}
+
+// listLanes names the lanes that hold kernels, with their numbers.
+func listLanes(t *Trace, perLane []int) string {
+	var parts []string
+	for i, l := range t.Lanes {
+		if perLane[i] > 0 {
+			parts = append(parts, fmt.Sprintf("%s (%d kernels)", l, perLane[i]))
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// checkMixed refuses kernels of several processes or devices: their streams
+// interleave in time and no interval between anchors would be a layer.
+func checkMixed(t *Trace, take []bool, perLane []int) error {
+	type gpu struct{ pid, device string }
+	count := map[gpu]int{}
+	var all []gpu
+	pids, devices := map[string]bool{}, map[string]bool{}
+	for i, l := range t.Lanes {
+		if !take[i] || perLane[i] == 0 {
+			continue
+		}
+		g := gpu{l.PID, l.Device}
+		if count[g] == 0 {
+			all = append(all, g)
+		}
+		count[g] += perLane[i]
+		pids[g.pid], devices[g.device] = true, true
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	var parts []string
+	for _, g := range all {
+		parts = append(parts, fmt.Sprintf("pid %q device %s (%d kernels)", g.pid, g.device, count[g]))
+	}
+	var flags []string
+	if len(pids) > 1 {
+		flags = append(flags, "--pid")
+	}
+	if len(devices) > 1 {
+		flags = append(flags, "--device")
+	}
+	return refuse(ErrMixed, "%s; choose one with %s", strings.Join(parts, ", "), strings.Join(flags, " or "))
+}
+
+// findAnchors marks the anchors. Names are matched once each, not per kernel.
+func (s *Segments) findAnchors(p *Profile) error {
+	t := s.Trace
+	is := make([]bool, len(t.Names))
+	for i, name := range t.Names {
+		is[i] = p.isAnchor(name)
+	}
+	for i, k := range s.Order {
+		if is[t.Kernels[k].Name] {
+			s.anchors = append(s.anchors, int32(i))
+		}
+	}
+	s.Anchors = len(s.anchors)
+	if s.Anchors < 2 {
+		return refuse(ErrNoAnchor, "%d of %d kernels match %q: found %d, need at least 2", s.Anchors, len(s.Order), s.Anchor, s.Anchors)
+	}
+	return nil
+}
+
+// measureGaps counts the gaps and picks the dominant one.
+func (s *Segments) measureGaps() {
+	s.gaps = make([]int32, len(s.anchors)-1)
+	for i := range s.gaps {
+		s.gaps[i] = s.anchors[i+1] - s.anchors[i]
+	}
+	s.Gaps = countGaps(s.gaps)
+	s.KernelsPerLayer = s.Gaps[0].Kernels
+	s.Tie = len(s.Gaps) > 1 && s.Gaps[1].Count == s.Gaps[0].Count
+}
+
+// countGaps counts equal gaps, most frequent first, ties in order of appearance.
+func countGaps(gaps []int32) []Gap {
+	index := map[int32]int{}
+	var all []Gap
+	for _, g := range gaps {
+		i, ok := index[g]
+		if !ok {
+			i = len(all)
+			index[g] = i
+			all = append(all, Gap{Kernels: int(g)})
+		}
+		all[i].Count++
+	}
+	slices.SortStableFunc(all, func(a, b Gap) int { return cmp.Compare(b.Count, a.Count) })
+	return all
+}
+
+// keepLayers keeps the intervals of dominant length and counts the others.
+func (s *Segments) keepLayers() {
+	reasons := map[int32]int{} // index into LeftOut by gap
+	for i, g := range s.gaps {
+		if int(g) == s.KernelsPerLayer {
+			s.Layers = append(s.Layers, Layer{i, s.anchors[i], s.anchors[i+1]})
+			continue
+		}
+		at, ok := reasons[g]
+		if !ok {
+			at = len(s.LeftOut)
+			reasons[g] = at
+			s.LeftOut = append(s.LeftOut, LeftOut{Why: fmt.Sprintf("%d kernels instead of %d", g, s.KernelsPerLayer)})
+		}
+		s.LeftOut[at].Layers++
+	}
+	s.LeftOut = append(s.LeftOut, LeftOut{1, "last anchor: no next one closes it"})
+	s.sign()
+}
+
+// sign finds the distinct sequences of names among the kept layers.
+func (s *Segments) sign() {
+	seen := map[string]int32{}
+	s.signatures = make([]int32, len(s.Layers))
+	var key []byte
+	for i, l := range s.Layers {
+		key = key[:0]
+		for _, k := range s.Order[l.Start:l.End] {
+			n := s.Trace.Kernels[k].Name
+			key = append(key, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
+		}
+		id, ok := seen[string(key)]
+		if !ok {
+			id = int32(len(s.signs))
+			seen[string(key)] = id
+			s.signs = append(s.signs, s.namesOf(l.Start, l.End))
+		}
+		s.signatures[i] = id
+	}
+}
+
+// namesOf is the sequence of names of Order[start:end].
+func (s *Segments) namesOf(start, end int32) []NameID {
+	names := make([]NameID, 0, end-start)
+	for _, k := range s.Order[start:end] {
+		names = append(names, s.Trace.Kernels[k].Name)
+	}
+	return names
+}
+
+// A Candidate is a kernel name that could serve as the anchor.
+type Candidate struct {
+	Name     string
+	Count    int
+	Evenness float64 // share of its gaps that equal the most frequent one, 0 to 1
+	Between  int     // the most frequent gap: kernels from one to the next
+}
+
+// maxCandidates is how many candidates an error lists.
+const maxCandidates = 8
+
+// candidates ranks the names of the selected kernels as anchors: attention
+// before all else, since a layer has one of it, then by evenness of spacing,
+// then by count. Names that occur fewer than three times have no spacing to judge.
+func candidates(s *Segments) []Candidate {
+	last := make([]int32, len(s.Trace.Names))
+	gaps := make([][]int32, len(s.Trace.Names))
+	for i := range last {
+		last[i] = -1
+	}
+	for i, k := range s.Order {
+		n := s.Trace.Kernels[k].Name
+		if last[n] >= 0 {
+			gaps[n] = append(gaps[n], int32(i)-last[n])
+		}
+		last[n] = int32(i)
+	}
+	type ranked struct {
+		Candidate
+		score float64
+	}
+	var all []ranked
+	for n, g := range gaps {
+		if len(g) < 2 {
+			continue
+		}
+		top := countGaps(g)[0]
+		c := Candidate{s.Trace.Names[n], len(g) + 1, float64(top.Count) / float64(len(g)), top.Kernels}
+		if top.Kernels > 1 { // a name that repeats at once is a loop, not a layer
+			all = append(all, ranked{c, c.Evenness * math.Log2(float64(c.Count))})
+		}
+	}
+	attention := func(r ranked) bool {
+		g := Classify(s.Profile, r.Name).Group
+		return g == "attention" || g == "mla"
+	}
+	slices.SortStableFunc(all, func(a, b ranked) int {
+		if x, y := attention(a), attention(b); x != y {
+			if x {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.score, a.score)
+	})
+	out := make([]Candidate, 0, maxCandidates)
+	for _, r := range all[:min(len(all), maxCandidates)] {
+		out = append(out, r.Candidate)
+	}
+	return out
+}
