@@ -36,16 +36,13 @@ func (s *Segments) passesGiven(layers int) error {
 // same picture comes of a stack in which every L-th layer differs, so it counts
 // only if the trace's own labels say that there were as many steps.
 func (s *Segments) passesFound() {
-	steps := Steps(s.Trace)
-	decode, all := 0, 0
-	for _, st := range steps {
+	decode, others := 0, 0
+	for _, st := range Steps(s.Trace) {
 		switch st.Phase {
 		case PhaseDecode:
 			decode++
-			all++
-		case PhaseCapture, PhaseUnknown:
-		default:
-			all++
+		case PhasePrefill, PhaseMixed, PhaseVerify, PhaseEager:
+			others++
 		}
 	}
 	const ask = "; give --num-layers to get a pass's time"
@@ -62,7 +59,7 @@ func (s *Segments) passesFound() {
 	case layers == 0:
 		s.Evidence = "layers per pass unknown: the runs of equal layers do not recur at one length" + ask
 		return
-	case passes < decode-1 || passes > all:
+	case passes < decode-1 || passes > decode+others:
 		s.Evidence = fmt.Sprintf("layers per pass unknown: %d runs of %d layers, but the labels show %d decode steps%s", passes, layers, decode, ask)
 		return
 	}
