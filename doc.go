@@ -6,20 +6,20 @@
 //
 // Four calls, each of which takes what the one before returned:
 //
-//	t, err := tracelayer.Load("rank0.json.gz", nil)
-//	s, err := tracelayer.Segment(t, tracelayer.AnchorProfile("pa_bf16"), nil)
-//	sum, err := tracelayer.Summarize(s, nil)
-//	bs, err := tracelayer.DetectDecodeBS(t)
+//		t, err := tracelayer.Load("rank0.json.gz", nil)
+//		s, err := tracelayer.Segment(t, tracelayer.AnchorProfile("pa_bf16"), nil)
+//		sum, err := tracelayer.Summarize(s, nil)
+//		bs, err := tracelayer.DetectDecodeBS(t)
 //
-//  1. [Load] streams the file once and keeps what the analysis needs: kernels,
-//     copies, step labels, launch calls and the file's own metadata, in a
-//     [Trace].
-//  2. [Segment] cuts the kernels of one GPU into layers, from one anchor to the
-//     next. An anchor is a kernel that occurs once in each layer, such as the
-//     attention kernel; a [Profile] says which.
-//  3. [Summarize] computes the statistics of each position of a layer.
-//  4. [DetectDecodeBS] and [Steps] read the step labels of ATOM, vLLM, SGLang
-//     and TensorRT-LLM: which batch sizes were decoded, and how often.
+//	 1. [Load] streams the file once and keeps what the analysis needs: kernels,
+//	    copies, step labels, launch calls and the file's own metadata, in a
+//	    [Trace].
+//	 2. [Segment] cuts the kernels of one GPU into layers, from one anchor to the
+//	    next. An anchor is a kernel that occurs once in each layer, such as the
+//	    attention kernel; a [Profile] says which.
+//	 3. [Summarize] computes the statistics of each position of a layer.
+//	 4. [DetectDecodeBS] and [Steps] read the step labels of ATOM, vLLM, SGLang
+//	    and TensorRT-LLM: which batch sizes were decoded, and how often.
 //
 // [Classify] says what a kernel does, as far as its name tells. [Segments.All]
 // yields each kernel with its layer, for analyses of one's own. [Events] yields

@@ -484,4 +484,3 @@ func (l Label) under(outer Label) Label {
 	l.TBO = l.TBO || outer.TBO
 	return l
 }
-
