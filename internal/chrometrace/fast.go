@@ -17,43 +17,38 @@ const no = -1
 func (d *Reader) fastEvent(buf []byte, i int) (end, keys int) {
 	clear(d.spans)
 	d.ev.ArgsKind = 0
-	base, skipped := d.s.base, false
+	skipped := false
 	i++
 	for {
-		var from, to int
-		from, to, i = fastKey(buf, i, keys)
-		if i < 0 {
+		var f int
+		f, i = fastField(buf, i, keys, &d.gaps, fieldOf)
+		switch {
+		case i < 0:
 			return no, 0
-		}
-		if from == to && buf[i-1] == '}' {
-			if d.ev.ArgsKind == '{' && d.spans[fCategory].kind != 0 && d.wantArgs() == skipped {
+		case f == fEnd:
+			if d.ev.ArgsKind == '{' && d.readsArgs() == skipped {
 				return no, 0 // a category behind the args changed what is wanted
 			}
 			return i, keys
-		}
-		keys++
-		var sp span
-		f := fieldOf(buf[from:to])
-		if f == fArgs && buf[i] == '{' && (d.spans[fCategory].kind == 0 || d.wantArgs()) {
+		case f == fArgs && buf[i] == '{' && d.readsArgs():
 			d.ev.ArgsKind = '{'
-			if i = d.fastArgs(buf, i); i < 0 {
-				return no, 0
+			i = d.fastArgs(buf, i)
+		default:
+			var sp span
+			sp, i = fastValue(buf, i)
+			sp.off += d.s.base
+			if f == fArgs {
+				d.ev.ArgsKind = sp.kind
+				clear(d.spans[fArg:])
+				skipped = sp.kind == '{'
+			} else if f >= 0 {
+				d.spans[f] = sp
 			}
-			continue
 		}
-		sp, i = fastValue(buf, i)
 		if i < 0 {
 			return no, 0
 		}
-		sp.off += base
-		switch {
-		case f == fArgs:
-			d.ev.ArgsKind = sp.kind
-			clear(d.spans[fArg:])
-			skipped = sp.kind == '{'
-		case f >= 0:
-			d.spans[f] = sp
-		}
+		keys++
 	}
 }
 
@@ -62,26 +57,63 @@ func (d *Reader) fastArgs(buf []byte, i int) int {
 	clear(d.spans[fArg:])
 	i++
 	for n := 0; ; n++ {
-		var from, to int
-		from, to, i = fastKey(buf, i, n)
-		if i < 0 || from == to && buf[i-1] == '}' {
+		var f int
+		f, i = fastField(buf, i, n, &d.argGaps, d.argOf)
+		if i < 0 || f == fEnd {
 			return i
 		}
-		f := d.argOf(buf[from:to])
 		var sp span
 		if sp, i = fastValue(buf, i); i < 0 {
 			return no
 		}
 		if f >= 0 {
 			sp.off += d.s.base
-			d.spans[fArg+f] = sp
+			d.spans[f] = sp
 		}
 	}
 }
 
+// Gaps remembers, for each of the first keys of an object, what stood between
+// the value before it and its own value when it was last read: a comma, white
+// space, the key and its colon. A writer repeats itself, so most of the time
+// comparing those bytes is all the reading that a key takes.
+type gaps [16][2]gap
+
+type gap struct {
+	text  []byte
+	field int
+}
+
+// fastField reads up to the value of the n-th key of an object and returns the
+// field that the key names, or fEnd and the index behind the closing brace.
+func fastField(buf []byte, i, n int, known *gaps, fieldOf func([]byte) int) (field, value int) {
+	if n < len(known) {
+		for w := range known[n] {
+			g := &known[n][w]
+			if value := i + len(g.text); value > i && value < len(buf) && string(buf[i:value]) == string(g.text) {
+				return g.field, value
+			}
+		}
+	}
+	from, to, value := fastKey(buf, i, n)
+	switch {
+	case value < 0:
+		return fNone, no
+	case from == 0:
+		field = fEnd
+	default:
+		field = fieldOf(buf[from:to])
+	}
+	if n < len(known) && value-i <= 64 {
+		known[n][0], known[n][1] = known[n][1], known[n][0]
+		known[n][0] = gap{append(known[n][0].text[:0], buf[i:value]...), field}
+	}
+	return field, value
+}
+
 // fastKey reads a comma, if one is due, a key and its colon, and returns the
-// key's inside and the index of its value. At the closing brace it returns an
-// empty inside and the index behind the brace.
+// key's inside and the index of its value. At the closing brace it returns 0, 0
+// and the index behind the brace.
 func fastKey(buf []byte, i, n int) (from, to, value int) {
 	if i = fastSpace(buf, i); i < 0 {
 		return 0, 0, no
@@ -126,14 +158,14 @@ func fastSpace(buf []byte, i int) int {
 // fastString returns the index of the quote that ends the string whose inside
 // begins at buf[i].
 func fastString(buf []byte, i int) int {
-	for ; i+8 <= len(buf); i += 8 {
+	for len(buf)-i >= 8 {
 		if m := special(binary.LittleEndian.Uint64(buf[i:])); m != 0 {
-			i += trailingBytes(m)
-			if buf[i] == '"' {
+			if i += trailingBytes(m); buf[i] == '"' {
 				return i
 			}
 			return no
 		}
+		i += 8
 	}
 	return no
 }

@@ -96,3 +96,19 @@ func FuzzMicros(f *testing.F) {
 		}
 	})
 }
+
+// TestSpecial tries every byte at every place of a word.
+func TestSpecial(t *testing.T) {
+	t.Parallel()
+	for c := range 256 {
+		for at := range 8 {
+			x := uint64('a') * ones
+			x ^= uint64('a'^byte(c)) << (8 * at)
+			m := special(x)
+			want := c == '"' || c == '\\' || c < ' ' || c >= 0x80
+			if (m != 0) != want || want && trailingBytes(m) != at {
+				t.Errorf("byte %#x at %d: mask %#x", c, at, m)
+			}
+		}
+	}
+}

@@ -71,6 +71,7 @@ const (
 
 	fArgs = -1
 	fNone = -2
+	fEnd  = -3 // the closing brace
 )
 
 type state int
@@ -84,20 +85,21 @@ const (
 
 // A Reader reads a trace's events in the file's order.
 type Reader struct {
-	s        scanner
-	opts     Options
-	state    state
-	list     bool // the top level is a list
-	seen     bool // the event list has been opened
-	comma    bool // an element has been read and no comma after it
-	spans    []span
-	saved    [][]byte // the bytes of spans that left the window
-	detached bool     // saved is of the present event
-	text     []byte   // decoded strings of the present event
-	ev       Event
-	header   map[string][]byte
-	stats    Stats
-	err      error
+	s             scanner
+	opts          Options
+	state         state
+	list          bool // the top level is a list
+	seen          bool // the event list has been opened
+	comma         bool // an element has been read and no comma after it
+	spans         []span
+	saved         [][]byte // the bytes of spans that left the window
+	detached      bool     // saved is of the present event
+	text          []byte   // decoded strings of the present event
+	gaps, argGaps gaps
+	ev            Event
+	header        map[string][]byte
+	stats         Stats
+	err           error
 }
 
 // NewReader reads from r, which must be uncompressed (see Open).
@@ -363,23 +365,23 @@ func (d *Reader) finish() error {
 }
 
 // event reads an event from its opening brace and returns its number of keys.
-// It always reads the args, since the category may come behind them.
 func (d *Reader) event() (keys int, err error) {
 	clear(d.spans)
 	d.ev.ArgsKind = 0
 	d.s.pos++
+	skipped := false
 	for {
 		key, done, err := d.nextKey(keys)
 		if err != nil {
 			return keys, err
 		}
 		if done {
-			break
+			return keys, d.settleArgs(skipped)
 		}
 		keys++
 		switch f := fieldOf(key); f {
 		case fArgs:
-			err = d.args()
+			skipped, err = d.args()
 		case fNone:
 			_, err = d.s.skipValue(false)
 		default:
@@ -389,10 +391,19 @@ func (d *Reader) event() (keys int, err error) {
 			return keys, err
 		}
 	}
-	if d.spans[fCategory].kind != 0 && !d.wantArgs() {
+}
+
+// settleArgs looks at the args again once the whole event has been read: the
+// category may have come, or come a second time, behind them.
+func (d *Reader) settleArgs(skipped bool) error {
+	want := d.readsArgs()
+	switch {
+	case want && skipped:
+		return errors.New(`found a second "cat" behind the args, which the first gave no reason to read`)
+	case !want:
 		clear(d.spans[fArg:])
 	}
-	return keys, nil
+	return nil
 }
 
 // fieldOf is the field that a key of an event names.
@@ -418,41 +429,47 @@ func fieldOf(key []byte) int {
 	return fNone
 }
 
-// args reads the value of args.
-func (d *Reader) args() error {
+// args reads the value of args and reports whether it was an object and was
+// stepped over, since the category is known and does not want it.
+func (d *Reader) args() (skipped bool, err error) {
 	s := &d.s
 	clear(d.spans[fArg:])
-	if s.space() != '{' {
+	open := s.space() == '{'
+	if !open || !d.readsArgs() {
 		sp, err := s.skipValue(false)
 		d.ev.ArgsKind = sp.kind
-		return err
+		return open, err
 	}
 	d.ev.ArgsKind = '{'
 	s.pos++
 	for n := 0; ; n++ {
 		key, done, err := d.nextKey(n)
 		if done || err != nil {
-			return err
+			return false, err
 		}
 		if f := d.argOf(key); f >= 0 {
-			d.spans[fArg+f], err = s.skipValue(true)
+			d.spans[f], err = s.skipValue(true)
 		} else {
 			_, err = s.skipValue(false)
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
 	}
 }
 
-// argOf is the index of a key among the wanted ones, or -1.
+// readsArgs reports whether args that come now are read: also while the
+// category is not known.
+func (d *Reader) readsArgs() bool { return d.spans[fCategory].kind == 0 || d.wantArgs() }
+
+// argOf is the field that a key of args names.
 func (d *Reader) argOf(key []byte) int {
 	for i, k := range d.opts.ArgKeys {
-		if len(k) == len(key) && k == string(key) {
-			return i
+		if k == string(key) {
+			return fArg + i
 		}
 	}
-	return -1
+	return fNone
 }
 
 // wantArgs reports whether the category read so far wants args.
