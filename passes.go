@@ -24,7 +24,7 @@ func (s *Segments) passesGiven(layers int) error {
 			s.Anchors, layers, passes, rest)
 	}
 	s.LayersPerPass, s.Passes = layers, passes
-	s.Evidence = fmt.Sprintf("%d layers a pass as given: %d anchors are %d passes", layers, s.Anchors, passes)
+	s.Evidence = fmt.Sprintf("%d layers a pass as given, %d anchors in all (passes: %d)", layers, s.Anchors, passes)
 	if s.Alike = s.alike(0); !s.Alike {
 		s.Evidence += ", but not all their layers have the same kernels, so the mean layer times that is no pass"
 	}
@@ -47,7 +47,7 @@ func (s *Segments) passesFound() {
 	}
 	const ask = "; give --num-layers to get a pass's time"
 	if decode < 2 {
-		s.Evidence = fmt.Sprintf("layers per pass unknown: %d decode steps in the labels, 2 are needed to compare%s", decode, ask)
+		s.Evidence = fmt.Sprintf("layers per pass unknown: too few decode steps in the labels (%d, at least 2 to compare)%s", decode, ask)
 		return
 	}
 	first, sizes := s.runs()

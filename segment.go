@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"strings"
 )
@@ -347,66 +346,4 @@ func (s *Segments) namesOf(start, end int32) []NameID {
 		names = append(names, s.Trace.Kernels[k].Name)
 	}
 	return names
-}
-
-// A Candidate is a kernel name that could serve as the anchor.
-type Candidate struct {
-	Name     string
-	Count    int
-	Evenness float64 // share of its gaps that equal the most frequent one, 0 to 1
-	Between  int     // the most frequent gap: kernels from one to the next
-}
-
-// maxCandidates is how many candidates an error lists.
-const maxCandidates = 8
-
-// candidates ranks the names of the selected kernels as anchors: attention
-// before all else, since a layer has one of it, then by evenness of spacing,
-// then by count. Names that occur fewer than three times have no spacing to judge.
-func candidates(s *Segments) []Candidate {
-	last := make([]int32, len(s.Trace.Names))
-	gaps := make([][]int32, len(s.Trace.Names))
-	for i := range last {
-		last[i] = -1
-	}
-	for i, k := range s.Order {
-		n := s.Trace.Kernels[k].Name
-		if last[n] >= 0 {
-			gaps[n] = append(gaps[n], int32(i)-last[n])
-		}
-		last[n] = int32(i)
-	}
-	type ranked struct {
-		Candidate
-		score float64
-	}
-	var all []ranked
-	for n, g := range gaps {
-		if len(g) < 2 {
-			continue
-		}
-		top := countGaps(g)[0]
-		c := Candidate{s.Trace.Names[n], len(g) + 1, float64(top.Count) / float64(len(g)), top.Kernels}
-		if top.Kernels > 1 { // a name that repeats at once is a loop, not a layer
-			all = append(all, ranked{c, c.Evenness * math.Log2(float64(c.Count))})
-		}
-	}
-	attention := func(r ranked) bool {
-		g := Classify(s.Profile, r.Name).Group
-		return g == "attention" || g == "mla"
-	}
-	slices.SortStableFunc(all, func(a, b ranked) int {
-		if x, y := attention(a), attention(b); x != y {
-			if x {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(b.score, a.score)
-	})
-	out := make([]Candidate, 0, maxCandidates)
-	for _, r := range all[:min(len(all), maxCandidates)] {
-		out = append(out, r.Candidate)
-	}
-	return out
 }

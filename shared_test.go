@@ -3,6 +3,7 @@ package tracelayer
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -47,4 +48,9 @@ func rowsOf(t testing.TB, path string) []map[string]string {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// hasWarning reports whether a warning of a kind is there.
+func hasWarning(ws []Warning, kind string) bool {
+	return slices.ContainsFunc(ws, func(w Warning) bool { return w.Kind == kind })
 }

@@ -3,7 +3,6 @@ package tracelayer
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/goccy/go-json"
@@ -147,9 +146,4 @@ func versions(header map[string][]byte) map[string]string {
 		v[key] = strings.Trim(string(raw), `"`)
 	}
 	return v
-}
-
-// has reports whether a warning of a kind is there; for tests and reports.
-func hasWarning(ws []Warning, kind string) bool {
-	return slices.ContainsFunc(ws, func(w Warning) bool { return w.Kind == kind })
 }
