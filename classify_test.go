@@ -20,7 +20,8 @@ func TestClassifyScriptLabels(t *testing.T) {
 		{"void ck::kernel_gemm_xdl_cshuffle_v3<ck::GridwiseGemm<1>, true>(ck::Arg)", "GEMM_FP8 (CK dense)", "gemm_fp8"},
 		{"void ck::kernel_moe_gemm<ck::GridwiseMoeGemm<1>, true>(ck::Arg)", "MoE_GEMM (CK)", "moe_gemm"},
 		{"void aiter::dynamic_per_group_scaled_quant_kernel<std::bfloat16_t>(int)", "FP8_quant", "quant"},
-		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1EEEvPT0_PT_", "RMSNorm+Quant", "norm"},
+		{"aiter::add_rmsnorm_quant_kernel", "RMSNorm+Quant", "norm"},
+		{"void aiter::add_rmsnorm_quant_kernel<__hip_bfloat16, __hip_fp8_e4m3_fnuz, 256, 16, true, false, true, 1>(int)", "RMSNorm+Quant", "norm"},
 		{"void aiter::grouped_topk_kernel<float, 1>(float*) [clone .kd]", "MoE_gate (topk)", "moe_routing"},
 		{"void ck_tile::kentry<1, ck_tile::MoeSortingMultiPhaseKernel_P0<int>>(int)", "MoE_sort_P0", "moe_routing"},
 		{"ck_tile::MoeSortingMultiPhaseKernel_P23", "MoE_sort_P23", "moe_routing"},
@@ -47,6 +48,12 @@ func TestClassifyScriptLabels(t *testing.T) {
 func TestClassifyTraps(t *testing.T) {
 	const lamport = "void flashinfer::trtllm_allreduce_fusion::allreduce_fusion_kernel_oneshot_lamport<(flashinfer::trtllm_allreduce_fusion::AllReduceFusionPattern)"
 	tests := []struct{ name, key, group string }{
+		// These instances of a quantising kernel do not quantise.
+		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi256ELi16ELb1ELb0ELb1ELi1EEEvPT0_PT_", "rmsnorm_add_noquant", "norm"},
+		{"_ZN5aiter24add_rmsnorm_quant_kernelIDF16bDF16bLi64ELi8ELb0ELb0ELb1ELi1EEEvPT0_PT_", "rmsnorm_noquant", "norm"},
+		{"void aiter::add_rmsnorm_quant_kernel<__hip_bfloat16, __hip_bfloat16, 256, 16, true, false>(int)", "rmsnorm_add_noquant", "norm"},
+		{"void vllm::reshape_and_cache_flash_kernel<__hip_bfloat16, __hip_bfloat16, (vllm::Fp8KVCacheDataType)0>(int)", "kv_cache", "kv_store"},
+		{"void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16, unsigned char, (vllm::Fp8KVCacheDataType)1>(int)", "kv_cache_quant", "kv_store"},
 		// wvSplitK is a GEMM.
 		{"void wvSplitK_hf_sml_<__hip_bfloat16, 64, 4, 16, 8, 1, 1>(int, int)", "gemm_skinny", "gemm_bf16"},
 		{"wv_splitk_small_fp16_bf16_kernel", "gemm_skinny", "gemm_bf16"},
