@@ -60,26 +60,39 @@ type builder struct {
 	copies       chunks[Kernel]
 	launches     chunks[Launch]
 	names        map[string]NameID
-	lanes        map[string]LaneID
+	follows      []NameID // for each name, the one that came after it last
+	lanes        map[Lane]LaneID
 	threads      map[string]ThreadID
 	labels       map[string]string // interned label texts
 	cats         map[string]category
-	lastCat      []byte // the spelling of the last event's category
-	last         category
-	lastLane     []byte // the key of the last kernel's lane
-	lane         LaneID
-	key          []byte
-	open         map[string][]begin // B events that wait for their E, by thread
-	hasOrigin    bool
-	warn         warnings
+	last         struct { // what the last event and the last kernel had
+		cat              []byte // the category's spelling
+		category         category
+		name             NameID
+		hasLane          bool
+		lane             LaneID
+		pid, device, row string
+	}
+	key       []byte
+	open      map[string][]begin // B events that wait for their E, by thread
+	hasOrigin bool
+	warn      warnings
 }
 
-func newBuilder(name string) *builder {
-	return &builder{
+// newBuilder makes a builder for a file of size bytes, 0 when not known. It
+// reserves room for as many kernels as such a file may hold: real traces pack to
+// 25 to 40 bytes a kernel.
+func newBuilder(name string, size int64) *builder {
+	b := &builder{
 		t:     Trace{Name: name},
-		names: map[string]NameID{}, lanes: map[string]LaneID{}, threads: map[string]ThreadID{},
+		names: map[string]NameID{}, lanes: map[Lane]LaneID{}, threads: map[string]ThreadID{},
 		labels: map[string]string{}, cats: map[string]category{}, open: map[string][]begin{},
 	}
+	if n := int(min(size/24, 1<<22)); n > chunkLen {
+		b.kernels.reserve(n)
+		b.correlations.reserve(n)
+	}
+	return b
 }
 
 func (b *builder) options() chrometrace.Options {
@@ -92,16 +105,16 @@ func (b *builder) options() chrometrace.Options {
 
 // category looks a spelling up once and remembers it; neighbours mostly share one.
 func (b *builder) category(text []byte) category {
-	if bytes.Equal(text, b.lastCat) {
-		return b.last
+	if bytes.Equal(text, b.last.cat) {
+		return b.last.category
 	}
 	c, ok := b.cats[string(text)]
 	if !ok {
 		c = categories[strings.ToLower(string(text))]
 		b.cats[string(text)] = c
 	}
-	b.lastCat = append(b.lastCat[:0], text...)
-	b.last = c
+	b.last.cat = append(b.last.cat[:0], text...)
+	b.last.category = c
 	return c
 }
 
@@ -111,19 +124,25 @@ func (b *builder) add(e *chrometrace.Event) error {
 	if len(e.Phase.Text) == 1 {
 		ph = e.Phase.Text[0]
 	}
-	start, hasStart := chrometrace.Micros(e.TS.Text)
 	if e.TS.Kind == '"' {
 		b.warn.quotedTime.add(e)
 	}
-	if hasStart && makesRow(ph, e) && (!b.hasOrigin || Time(start) < b.t.Origin) {
+	if ph == 's' || ph == 't' || ph == 'f' || ph == 'M' {
+		return nil // flows and metadata: nothing is read of them, and they are many
+	}
+	start, hasStart := chrometrace.Micros(e.TS.Text)
+	dur, hasDur := chrometrace.Micros(e.Dur.Text)
+	if hasStart && makesRow(ph, e, hasDur) && (!b.hasOrigin || Time(start) < b.t.Origin) {
 		b.t.Origin, b.hasOrigin = Time(start), true
 	}
 	switch ph {
 	case 'X':
 		b.t.Counts.Complete++
-		b.slice(e, Time(start), hasStart, false)
+		if cat := b.category(e.Category.Text); cat != catOther {
+			b.keep(e, cat, Time(start), b.duration(e, cat, dur, hasDur), hasStart)
+		}
 	case 'B':
-		b.slice(e, Time(start), hasStart, true)
+		b.beginSlice(e, Time(start), hasStart)
 	case 'E':
 		b.endSlice(e, Time(start), hasStart)
 	}
@@ -133,11 +152,10 @@ func (b *builder) add(e *chrometrace.Event) error {
 // makesRow reports whether Perfetto's JSON importer makes a slice or a counter
 // of an event (json_trace_parser_impl.cc: not of metadata, flows or an X
 // without a duration); the smallest of their times is the zero of its axis.
-func makesRow(ph byte, e *chrometrace.Event) bool {
+func makesRow(ph byte, e *chrometrace.Event, hasDur bool) bool {
 	switch ph {
 	case 'X':
-		_, ok := chrometrace.Micros(e.Dur.Text)
-		return ok
+		return hasDur
 	case 'B', 'i', 'I', 'R', 'b', 'n':
 		return true
 	case 'C':
@@ -146,34 +164,25 @@ func makesRow(ph byte, e *chrometrace.Event) bool {
 	return false
 }
 
-// slice takes an X event, or the B event that opens one.
-func (b *builder) slice(e *chrometrace.Event, start Time, hasStart, opens bool) {
-	cat := b.category(e.Category.Text)
-	ref := begin{cat: cat, start: start, index: -1}
-	dur := NoDur
-	if !opens && cat != catOther {
-		dur = b.duration(e, cat, start)
-	}
+// keep takes a slice of a known category and returns its index in the store for
+// that, or -1 if it is not kept.
+func (b *builder) keep(e *chrometrace.Event, cat category, start Time, dur time.Duration, hasStart bool) int {
 	switch cat {
 	case catKernel:
-		ref.index = b.kernel(e, start, dur, hasStart)
+		return b.kernel(e, start, dur, hasStart)
 	case catCopy:
-		ref.index = b.copy(e, start, dur, hasStart)
+		return b.copy(e, start, dur, hasStart)
 	case catLabel, catGPULabel:
-		ref.index = b.label(e, cat, start, dur, hasStart)
+		return b.label(e, cat, start, dur, hasStart)
 	case catRuntime:
-		b.launch(e, start)
+		b.launch(e, start, hasStart)
 	}
-	if opens {
-		b.key = threadKey(b.key[:0], e)
-		ref.event = e.Index
-		b.open[string(b.key)] = append(b.open[string(b.key)], ref)
-	}
+	return -1
 }
 
-// duration reads dur and warns of a kernel's or copy's that cannot be used.
-func (b *builder) duration(e *chrometrace.Event, cat category, start Time) time.Duration {
-	ns, ok := chrometrace.Micros(e.Dur.Text)
+// duration is the duration of an X event, if it can be used. It warns of a
+// kernel's or copy's that cannot.
+func (b *builder) duration(e *chrometrace.Event, cat category, ns int64, ok bool) time.Duration {
 	var why *tally
 	switch {
 	case e.Dur.Kind == 0:
@@ -204,7 +213,7 @@ func (b *builder) kernel(e *chrometrace.Event, start Time, dur time.Duration, ha
 		return -1
 	}
 	id := NoCorrelation
-	if v, ok := integer(e.Args[argCorrelation]); ok {
+	if v, ok := integer(e.Arg(argCorrelation)); ok {
 		id = v
 	}
 	b.correlations.push(id)
@@ -234,57 +243,64 @@ func (b *builder) placed(e *chrometrace.Event, start Time, dur time.Duration, ha
 	return false
 }
 
-// name interns the event's name.
+// name interns the event's name. Kernels follow each other in the same order
+// layer after layer, so the name that came after the last one is tried first.
 func (b *builder) name(e *chrometrace.Event) NameID {
-	id, ok := b.names[string(e.Name.Text)]
+	text := e.Name().Text
+	if b.last.name < NameID(len(b.follows)) {
+		if id := b.follows[b.last.name]; b.t.Names[id] == string(text) {
+			b.last.name = id
+			return id
+		}
+	}
+	id, ok := b.names[string(text)]
 	if !ok {
 		id = NameID(len(b.t.Names))
-		s := string(e.Name.Text)
+		s := string(text)
 		b.names[s] = id
 		b.t.Names = append(b.t.Names, s)
+		b.follows = append(b.follows, 0)
 	}
+	b.follows[b.last.name] = id
+	b.last.name = id
 	return id
 }
 
 // laneOf interns the event's lane. Device and stream come from the args, else
 // from pid and tid.
 func (b *builder) laneOf(e *chrometrace.Event) LaneID {
-	device, stream := e.Args[argDevice], e.Args[argStream]
-	k := append(b.key[:0], e.PID.Text...)
-	k = append(append(k, 0, device.Kind), device.Text...)
-	k = append(append(k, 0, stream.Kind), stream.Text...)
+	pid := e.PID().Text
+	device, stream := textOr(e.Arg(argDevice), pid), e.Arg(argStream)
+	row := stream.Text
 	if stream.Kind != '0' && stream.Kind != '"' {
-		k = append(append(k, 0), e.TID.Text...)
+		row = e.TID().Text
 	}
-	b.key = k
-	if bytes.Equal(k, b.lastLane) {
-		return b.lane
+	if b.last.hasLane && string(pid) == b.last.pid && string(device) == b.last.device && string(row) == b.last.row {
+		return b.last.lane
 	}
-	id, ok := b.lanes[string(k)]
+	b.last.pid, b.last.device, b.last.row = string(pid), string(device), string(row)
+	b.last.lane = b.addLane(Lane{b.last.pid, b.last.device, strings.TrimPrefix(b.last.row, "stream ")})
+	b.last.hasLane = true
+	return b.last.lane
+}
+
+// addLane returns the id of a lane.
+func (b *builder) addLane(l Lane) LaneID {
+	id, ok := b.lanes[l]
 	if !ok {
-		id = b.addLane(Lane{string(e.PID.Text), textOr(device, e.PID), strings.TrimPrefix(textOr(stream, e.TID), "stream ")})
-		b.lanes[string(k)] = id
+		id = LaneID(len(b.t.Lanes))
+		b.lanes[l] = id
+		b.t.Lanes = append(b.t.Lanes, l)
 	}
-	b.lastLane = append(b.lastLane[:0], k...)
-	b.lane = id
 	return id
 }
 
-// addLane returns the id of a lane, which may have been met in another spelling.
-func (b *builder) addLane(l Lane) LaneID {
-	if i := slices.Index(b.t.Lanes, l); i >= 0 {
-		return LaneID(i)
-	}
-	b.t.Lanes = append(b.t.Lanes, l)
-	return LaneID(len(b.t.Lanes) - 1)
-}
-
-// textOr is what a string or number says, or what or says.
-func textOr(v, or chrometrace.Value) string {
+// textOr is what a string or number says, or else the other text.
+func textOr(v chrometrace.Value, or []byte) []byte {
 	if v.Kind == '"' || v.Kind == '0' {
-		return string(v.Text)
+		return v.Text
 	}
-	return string(or.Text)
+	return or
 }
 
 func (b *builder) label(e *chrometrace.Event, cat category, start Time, dur time.Duration, hasStart bool) int {
@@ -293,12 +309,12 @@ func (b *builder) label(e *chrometrace.Event, cat category, start Time, dur time
 		return -1
 	}
 	external := int64(-1)
-	if v, ok := integer(e.Args[argExternalID]); ok {
+	if v, ok := integer(e.Arg(argExternalID)); ok {
 		external = v
 	}
 	b.t.Annotations = append(b.t.Annotations, Annotation{
-		Name: b.text(e.Name.Text), Start: start, Dur: dur,
-		PID: b.text(e.PID.Text), TID: b.text(e.TID.Text),
+		Name: b.text(e.Name().Text), Start: start, Dur: dur,
+		PID: b.text(e.PID().Text), TID: b.text(e.TID().Text),
 		GPU: cat == catGPULabel, ExternalID: external,
 	})
 	return len(b.t.Annotations) - 1
@@ -316,16 +332,19 @@ func (b *builder) text(p []byte) string {
 
 // launch keeps a runtime call that launches kernels (cudaLaunchKernel,
 // cuLaunchKernelEx, hipModuleLaunchKernel, hipGraphLaunch, ...).
-func (b *builder) launch(e *chrometrace.Event, start Time) {
-	if !bytes.Contains(e.Name.Text, []byte("Launch")) {
+func (b *builder) launch(e *chrometrace.Event, start Time, hasStart bool) {
+	if !bytes.Contains(e.Name().Text, []byte("Launch")) {
 		return
 	}
 	b.t.Counts.Launches++
+	if !hasStart {
+		return
+	}
 	id := NoCorrelation
-	if v, ok := integer(e.Args[argCorrelation]); ok {
+	if v, ok := integer(e.Arg(argCorrelation)); ok {
 		id = v
 	}
-	b.launches.push(Launch{id, start, b.thread(e), bytes.Contains(e.Name.Text, []byte("GraphLaunch"))})
+	b.launches.push(Launch{id, start, b.thread(e), bytes.Contains(e.Name().Text, []byte("GraphLaunch"))})
 }
 
 func (b *builder) thread(e *chrometrace.Event) ThreadID {
@@ -334,13 +353,13 @@ func (b *builder) thread(e *chrometrace.Event) ThreadID {
 	if !ok {
 		id = ThreadID(len(b.t.Threads))
 		b.threads[string(b.key)] = id
-		b.t.Threads = append(b.t.Threads, Thread{string(e.PID.Text), string(e.TID.Text)})
+		b.t.Threads = append(b.t.Threads, Thread{string(e.PID().Text), string(e.TID().Text)})
 	}
 	return id
 }
 
 func threadKey(dst []byte, e *chrometrace.Event) []byte {
-	return append(append(append(dst, e.PID.Text...), 0), e.TID.Text...)
+	return append(append(append(dst, e.PID().Text...), 0), e.TID().Text...)
 }
 
 // integer is a whole number, written as a number or as a string.
@@ -357,6 +376,14 @@ type begin struct {
 	index int // in the builder's store for cat, -1 where nothing is kept
 	start Time
 	event int64
+}
+
+// beginSlice takes a B event. Its duration comes with its E.
+func (b *builder) beginSlice(e *chrometrace.Event, start Time, hasStart bool) {
+	cat := b.category(e.Category.Text)
+	index := b.keep(e, cat, start, NoDur, hasStart)
+	b.key = threadKey(b.key[:0], e)
+	b.open[string(b.key)] = append(b.open[string(b.key)], begin{cat, index, start, e.Index})
 }
 
 // endSlice gives the innermost open slice of the thread its duration.
@@ -473,40 +500,63 @@ func permute[T any](s []T, order []int32) {
 // chunkLen elements make a chunk: 384 KiB of kernels.
 const chunkLen = 1 << 14
 
-// chunks is a list that grows without copying.
+// chunks is a list that grows without copying what it holds. Its first part may
+// be reserved: memory that is reserved and not used costs address space only.
 type chunks[T any] struct {
-	full [][]T
-	tail []T
+	first []T
+	full  [][]T
+	tail  []T
+}
+
+func (c *chunks[T]) reserve(n int) {
+	c.first = make([]T, 0, n)
+	adviseHuge(c.first)
 }
 
 // push appends v and returns its index.
 func (c *chunks[T]) push(v T) int {
-	if len(c.tail) == cap(c.tail) {
-		if c.tail != nil {
-			c.full = append(c.full, c.tail)
-		}
+	switch {
+	case len(c.first) < cap(c.first):
+		c.first = append(c.first, v)
+		return len(c.first) - 1
+	case len(c.first) < chunkLen && c.tail == nil: // many traces are small
+		c.first = append(c.first, v)
+		return len(c.first) - 1
+	case c.tail == nil:
+		c.tail = make([]T, 0, chunkLen)
+	case len(c.tail) == chunkLen:
+		c.full = append(c.full, c.tail)
 		c.tail = make([]T, 0, chunkLen)
 	}
 	c.tail = append(c.tail, v)
-	return len(c.full)*chunkLen + len(c.tail) - 1
+	return c.len() - 1
 }
 
 func (c *chunks[T]) at(i int) *T {
+	if i < len(c.first) {
+		return &c.first[i]
+	}
+	i -= len(c.first)
 	if i/chunkLen == len(c.full) {
 		return &c.tail[i%chunkLen]
 	}
 	return &c.full[i/chunkLen][i%chunkLen]
 }
 
-func (c *chunks[T]) len() int { return len(c.full)*chunkLen + len(c.tail) }
+func (c *chunks[T]) len() int { return len(c.first) + len(c.full)*chunkLen + len(c.tail) }
 
 // join empties the chunks into one slice, nil if there is nothing. Each chunk
 // is let go as soon as it is copied.
 func (c *chunks[T]) join() []T {
-	if c.len() == 0 {
-		return nil
+	n := c.len()
+	all := c.first
+	switch {
+	case n == 0:
+		all = nil
+	case n > len(c.first) || n < cap(c.first)/2:
+		all = append(make([]T, 0, n), c.first...)
+		c.first = nil
 	}
-	all := make([]T, 0, c.len())
 	for i, chunk := range c.full {
 		all = append(all, chunk...)
 		c.full[i] = nil

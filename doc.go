@@ -4,22 +4,25 @@
 //
 // # The pipeline
 //
-// Four calls, each of which takes what the one before returned:
+// Four calls make the pipeline. Segment and DetectDecodeBS take the Trace,
+// Summarize takes the Segments:
 //
-//		t, err := tracelayer.Load("rank0.json.gz", nil)
-//		s, err := tracelayer.Segment(t, tracelayer.AnchorProfile("pa_bf16"), nil)
-//		sum, err := tracelayer.Summarize(s, nil)
-//		bs, err := tracelayer.DetectDecodeBS(t)
+//	t, err := tracelayer.Load("rank0.json.gz", nil)
+//	bs, err := tracelayer.DetectDecodeBS(t)
+//	s, err := tracelayer.Segment(t, tracelayer.AnchorProfile("pa_bf16"), nil)
+//	sum, err := tracelayer.Summarize(s, nil)
 //
-//	 1. [Load] streams the file once and keeps what the analysis needs: kernels,
-//	    copies, step labels, launch calls and the file's own metadata, in a
-//	    [Trace].
-//	 2. [Segment] cuts the kernels of one GPU into layers, from one anchor to the
-//	    next. An anchor is a kernel that occurs once in each layer, such as the
-//	    attention kernel; a [Profile] says which.
-//	 3. [Summarize] computes the statistics of each position of a layer.
-//	 4. [DetectDecodeBS] and [Steps] read the step labels of ATOM, vLLM, SGLang
-//	    and TensorRT-LLM: which batch sizes were decoded, and how often.
+// Step by step:
+//
+//  1. [Load] streams the file once and keeps what the analysis needs: kernels,
+//     copies, step labels, launch calls and the file's own metadata, in a
+//     [Trace].
+//  2. [DetectDecodeBS] and [Steps] read the step labels of ATOM, vLLM, SGLang
+//     and TensorRT-LLM: which batch sizes were decoded, and how often.
+//  3. [Segment] cuts the kernels of one GPU into layers, from one anchor to the
+//     next. An anchor is a kernel that occurs once in each layer, such as the
+//     attention kernel; a [Profile] says which.
+//  4. [Summarize] computes the statistics of each position of a layer.
 //
 // [Classify] says what a kernel does, as far as its name tells. [Segments.All]
 // yields each kernel with its layer, for analyses of one's own. [Events] yields
@@ -29,10 +32,10 @@
 //
 // A result without a warning is meant to be true. What is odd in the bytes but
 // can be read is counted in [Trace.Warnings]. What rests on a guess says so
-// (Segments.Tie, Segments.Evidence, Position.Purity). What does not fit is
+// (Segments.Tie, Segments.Evidence, Segments.Alike, Step.ByOrder,
+// Position.Purity). What does not fit is
 // refused with a typed error that holds the numbers: a [SyntaxError] for a
-// damaged file, a [SegmentError] for a trace that cannot be cut, a
-// [ProfileError] for a bad profile. Branch with errors.Is on the sentinels
+// damaged file, a [SegmentError] for a trace that cannot be cut. Branch with errors.Is on the sentinels
 // ([ErrNoKernels], [ErrMixed], [ErrNoAnchor], [ErrRemainder], [ErrNoDecode],
 // [ErrTruncated]).
 //
@@ -40,7 +43,8 @@
 //
 // Times are whole nanoseconds, read from the decimal text of the file without
 // any float: an absolute time in microseconds has more digits than a float64
-// holds. A [Time] counts from [Trace.Base]; the Perfetto UI counts from
+// holds. Digits beyond the nanosecond round to the nearest, half away from zero.
+// A [Time] counts from [Trace.Base]; the Perfetto UI counts from
 // [Trace.Origin].
 //
 // # Ownership

@@ -11,18 +11,21 @@ import (
 // Sentinels to branch on with errors.Is. Each is returned wrapped, with the
 // counts that let a reader mend the input or the options.
 var (
-	// ErrNoKernels: the trace holds no GPU kernel, or none that the options select.
+	// ErrNoKernels (Segment): the trace holds no GPU kernel, none with a usable
+	// time, or none that the options select.
 	ErrNoKernels = errors.New("no GPU kernels")
-	// ErrNoDecode: no label of the trace is a decode step.
+	// ErrNoDecode (DetectDecodeBS): no label of the trace is a decode step.
 	ErrNoDecode = errors.New("no decode steps")
-	// ErrNoAnchor: fewer than two kernels match the anchor.
+	// ErrNoAnchor (Segment): fewer than two kernels match the anchor.
 	ErrNoAnchor = errors.New("anchor not found often enough")
-	// ErrMixed: the kernels belong to more than one process or device.
+	// ErrMixed (Segment): the kernels belong to more than one process or device.
 	ErrMixed = errors.New("kernels of several processes or devices")
-	// ErrRemainder: the anchors do not divide into passes of the given number of layers.
+	// ErrRemainder (Segment): the anchors do not divide into passes of the given number of layers.
 	ErrRemainder = errors.New("anchors do not divide into layers")
-	// ErrTruncated: the input ends inside an event, or before its closing bracket.
+	// ErrTruncated (Load): the input ends inside an event, or before its closing bracket.
 	ErrTruncated = chrometrace.ErrTruncated
+	// ErrTooLarge (Load): a value that must be held is longer than LoadOptions.MaxValue.
+	ErrTooLarge = chrometrace.ErrTooLarge
 )
 
 // A SyntaxError says where a trace is damaged.
@@ -45,10 +48,11 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns Err.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// A ProfileError says which field of which profile file is wrong.
+// A ProfileError says which field of which profile file is wrong. The profiles
+// are part of the library so far, so no call returns one.
 type ProfileError struct {
 	File  string
-	Field string
+	Field string // a path such as rules[3].group
 	Err   error
 }
 

@@ -12,15 +12,15 @@ type Phase int
 // The phases. Only PhaseDecode counts as decode.
 const (
 	PhaseUnknown Phase = iota // a step, but its framework's word for the kind is not known here
-	PhasePrefill
-	PhaseDecode  // decode requests only, run as a graph where the framework tells the difference
-	PhaseMixed   // prefill and decode requests in one step
-	PhaseDraft   // the draft model of speculative decoding
-	PhaseVerify  // the target model verifying drafted tokens
-	PhaseDummy   // no request behind it: padding of a data-parallel rank, warm-up
-	PhaseEager   // ATOM's eager_decode: decode outside the graphs
-	PhaseCapture // a graph being captured, not run
-	PhaseIdle    // a step without requests
+	PhasePrefill              // prefill requests only
+	PhaseDecode               // decode requests only, run as a graph where the framework tells the difference
+	PhaseMixed                // prefill and decode requests in one step
+	PhaseDraft                // the draft model of speculative decoding
+	PhaseVerify               // the target model verifying drafted tokens
+	PhaseDummy                // no request behind it: padding of a data-parallel rank, warm-up
+	PhaseEager                // ATOM's eager_decode: decode outside the graphs
+	PhaseCapture              // a graph being captured, not run
+	PhaseIdle                 // a step without requests
 )
 
 var phaseNames = [...]string{"unknown", "prefill", "decode", "mixed", "draft", "verify", "dummy", "eager", "capture", "idle"}
@@ -73,8 +73,9 @@ type Label struct {
 	ContextTokens    int
 	GenerationTokens int
 
-	Spec int  // drafted tokens per request
-	TBO  bool // ran as two overlapped micro-batches
+	Spec int    // drafted tokens per request
+	TBO  bool   // ran as two overlapped micro-batches
+	Ctx  string // ATOM's lengths of the contexts as the label writes them: one number, or a list that may be cut short
 }
 
 // ParseLabel reads the name of a step label. It reports false unless it
@@ -146,6 +147,7 @@ func parseATOM(name string) (Label, bool) {
 		return l, f.drafts(kind, &l)
 	}
 	ok = f.num("p", &l.Context) && f.num("d", &l.Generation) && f.num("spec", &l.Spec)
+	l.Ctx, _ = f.get("ctx")
 	tbo, _ := f.get("tbo")
 	l.TBO = tbo != "" && tbo != "0"
 	l.Phase = atomPhase(l, f)
@@ -482,5 +484,6 @@ func (l Label) under(outer Label) Label {
 	l.GenerationTokens = cmp.Or(l.GenerationTokens, outer.GenerationTokens)
 	l.Spec = cmp.Or(l.Spec, outer.Spec)
 	l.TBO = l.TBO || outer.TBO
+	l.Ctx = cmp.Or(l.Ctx, outer.Ctx)
 	return l
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 
@@ -17,17 +18,20 @@ type LoadOptions struct {
 	// with ErrTruncated. Damage of other kinds still fails.
 	AllowTruncated bool
 	// MaxValue is the longest single name, label or header value that is
-	// accepted, in bytes; 0 means 16 MiB. What is stepped over, such as the
-	// stack of a CPU event, may have any length.
+	// accepted, in bytes; 0 means 16 MiB, and less than 512 KiB counts as that.
+	// A longer one is a *SyntaxError that wraps ErrTooLarge. What is stepped over,
+	// such as the stack of a CPU event, may have any length.
 	MaxValue int
 	// Progress, if set, is called now and then with the number of bytes of the
-	// file that have been read and its size (0 when not known).
+	// file that have been read and its size (0 when not known), from the
+	// goroutine that reads the file.
 	Progress func(done, total int64)
 }
 
 // Load reads the trace in a file, or standard input if name is "-". The
 // compression (gzip, zstd or none) is told by the first bytes, never by the
-// name. Damage is a *SyntaxError, which wraps ErrTruncated if the file ends
+// name. A file that cannot be opened gives the error of os.Open. Damage, and an
+// error of reading, is a *SyntaxError, which wraps ErrTruncated if the file ends
 // early. A sound file without kernels, or with several devices, loads.
 func Load(name string, opts *LoadOptions) (*Trace, error) {
 	if name == "-" {
@@ -44,12 +48,13 @@ func Load(name string, opts *LoadOptions) (*Trace, error) {
 	return Read(f, name, opts)
 }
 
-// Read is Load from a reader. The name is for messages. Read does not close r.
+// Read is Load from a reader, with the same errors. The name is for messages.
+// Read does not close r.
 func Read(r io.Reader, name string, opts *LoadOptions) (*Trace, error) {
 	if opts == nil {
 		opts = &LoadOptions{}
 	}
-	b := newBuilder(name)
+	b := newBuilder(name, sizeOf(r))
 	err := readEvents(r, name, opts, b.options(), b.add, &b.end)
 	if err != nil && !(opts.AllowTruncated && errors.Is(err, ErrTruncated)) {
 		return nil, err
@@ -58,21 +63,23 @@ func Read(r io.Reader, name string, opts *LoadOptions) (*Trace, error) {
 }
 
 // An Event is one entry of a trace's event list, for analyses that need more
-// than kernels. Times are as in Kernel; strings are the event's own.
+// than kernels. Strings are copies that the caller may keep. Args are not read.
 type Event struct {
-	Index    int64  // position in the list, from 0
+	Index    int64  // position in the list, from 0, counting the entries that are left out
 	Phase    string // ph: "X" complete, "B" begin, "M" metadata, ...
 	Category string
 	Name     string
 	PID, TID string
 	Start    Time
 	HasStart bool
-	Dur      int64 // nanoseconds as written, which may be negative
+	Dur      int64 // nanoseconds as written, which may be negative; 0 without HasDur
 	HasDur   bool
 }
 
-// Events reads a trace and yields its events in the file's order. It ends at
-// the first error, which it yields with a zero Event. Empty entries are left out.
+// Events reads a trace and yields its events in the file's order, leaving out
+// entries that are empty or not objects. It ends at the first error, which it
+// yields with a zero Event and which is as for Load; with AllowTruncated a cut
+// ends it quietly. It consumes r, so range over it once, and does not close r.
 func Events(r io.Reader, name string, opts *LoadOptions) iter.Seq2[Event, error] {
 	if opts == nil {
 		opts = &LoadOptions{}
@@ -95,8 +102,8 @@ func eventOf(e *chrometrace.Event) Event {
 	start, hasStart := chrometrace.Micros(e.TS.Text)
 	dur, hasDur := chrometrace.Micros(e.Dur.Text)
 	return Event{
-		Index: e.Index, Phase: string(e.Phase.Text), Category: string(e.Category.Text), Name: string(e.Name.Text),
-		PID: string(e.PID.Text), TID: string(e.TID.Text),
+		Index: e.Index, Phase: string(e.Phase.Text), Category: string(e.Category.Text), Name: string(e.Name().Text),
+		PID: string(e.PID().Text), TID: string(e.TID().Text),
 		Start: Time(start), HasStart: hasStart, Dur: dur, HasDur: hasDur,
 	}
 }
@@ -152,9 +159,9 @@ func (p *progressReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// sizeOf is the size of a regular file, or 0.
+// sizeOf is the size of a regular file, or of what has its Stat, or 0.
 func sizeOf(r io.Reader) int64 {
-	if f, ok := r.(*os.File); ok {
+	if f, ok := r.(interface{ Stat() (fs.FileInfo, error) }); ok {
 		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
 			return st.Size()
 		}

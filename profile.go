@@ -20,8 +20,8 @@ import (
 const profileSchema = "tracelayer/profile/1"
 
 // A Profile says how the kernels of one family of models are recognised: which
-// kernel opens a layer and what kernels are called. It is data, read from a
-// JSON file (see profiles/README.md) or made from a bare pattern, and never
+// kernel opens a layer and what kernels are called. It is data, of the
+// library's JSON rules (profiles/README.md) or a bare pattern, and never
 // changes, so goroutines may share it.
 type Profile struct {
 	// Name is the profile's name, empty for a bare anchor.

@@ -15,8 +15,8 @@ type SegmentOptions struct {
 	// PID, Device and Stream keep the kernels of one process, device or stream,
 	// compared as text. Empty keeps all.
 	PID, Device, Stream string
-	// NumLayers is the number of layers of a pass, 0 when not known. The anchors
-	// must divide by it.
+	// NumLayers is the number of layers of a pass, 0 or less when not known.
+	// Anchors that do not divide by it are ErrRemainder.
 	NumLayers int
 }
 
@@ -43,8 +43,9 @@ type Segments struct {
 	// LayersPerPass is the number of layers of a pass, and Passes the number of
 	// whole passes; both are 0 when nothing proves them.
 	LayersPerPass, Passes int
-	// Alike: every layer of a pass has the kernels of the kept ones, so that
-	// LayersPerPass times the mean layer is a pass's time in layers.
+	// Alike: every layer of the whole passes holds the kernels of a kept layer in
+	// order, strays aside, so that LayersPerPass times the mean layer is a pass's
+	// time in layers. Each pass's last layer is not measured and taken to be so.
 	Alike bool
 	// Evidence says in words what LayersPerPass rests on, or why it is 0.
 	Evidence string
@@ -57,7 +58,7 @@ type Segments struct {
 
 // A Layer is the kernels Order[Start:End], beginning with its anchor.
 type Layer struct {
-	Ordinal    int   // the anchor's ordinal among the selected kernels, from 0
+	Ordinal    int   // which of the Segments.Anchors opens it, from 0
 	Start, End int32 // range of Segments.Order
 }
 
@@ -84,7 +85,8 @@ func (s *Segments) Kernels(l Layer) iter.Seq[Kernel] {
 	}
 }
 
-// All yields every kernel of every kept layer with its layer.
+// All yields every kernel of every kept layer with its layer, in the order of
+// Layers and of Kernels.
 func (s *Segments) All() iter.Seq2[Layer, Kernel] {
 	return func(yield func(Layer, Kernel) bool) {
 		for _, l := range s.Layers {
@@ -106,7 +108,11 @@ func (s *Segments) All() iter.Seq2[Layer, Kernel] {
 // The kernels must be of one process and one device (ErrMixed) and at least
 // two of them must match the anchor (ErrNoAnchor); without any kernel the error
 // is ErrNoKernels, and ErrRemainder if the anchors do not divide by
-// opts.NumLayers. All four come as a *SegmentError with the numbers.
+// opts.NumLayers. All four come as a *SegmentError with the numbers. A profile
+// without an anchor is an error of no type.
+//
+// BUG: micro-batches that interleave, and draft and verify layers that share an
+// anchor, are not told apart.
 func Segment(t *Trace, p *Profile, opts *SegmentOptions) (*Segments, error) {
 	if p == nil || p.anchor == "" {
 		return nil, errors.New("segment: the profile has no anchor")
@@ -258,12 +264,17 @@ func (s *Segments) findAnchors(p *Profile) error {
 	for i, name := range t.Names {
 		is[i] = p.isAnchor(name)
 	}
+	for _, k := range s.Order {
+		if is[t.Kernels[k].Name] {
+			s.Anchors++
+		}
+	}
+	s.anchors = make([]int32, 0, s.Anchors)
 	for i, k := range s.Order {
 		if is[t.Kernels[k].Name] {
 			s.anchors = append(s.anchors, int32(i))
 		}
 	}
-	s.Anchors = len(s.anchors)
 	if s.Anchors < 2 {
 		return refuse(ErrNoAnchor, "%d of %d kernels match %q: found %d, need at least 2", s.Anchors, len(s.Order), s.Anchor, s.Anchors)
 	}
@@ -300,6 +311,7 @@ func countGaps(gaps []int32) []Gap {
 
 // keepLayers keeps the intervals of dominant length and counts the others.
 func (s *Segments) keepLayers() {
+	s.Layers = make([]Layer, 0, s.Gaps[0].Count)
 	reasons := map[int32]int{} // index into LeftOut by gap
 	for i, g := range s.gaps {
 		if int(g) == s.KernelsPerLayer {

@@ -3,7 +3,9 @@ package tracelayer
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/stat"
 )
@@ -33,7 +35,7 @@ type Group struct {
 
 // A Position is the statistics of the kernels at one place of the layers.
 type Position struct {
-	Pos   int
+	Pos   int    // from 0, the anchor
 	Name  string // the most frequent kernel name here, ties the first seen
 	Class Class
 	// Variants is the number of distinct names here. Above 1 the position is
@@ -49,7 +51,7 @@ type Position struct {
 	P90US  float64
 	P99US  float64
 	MaxUS  float64
-	Max    int     // index into Segments.Layers of the first layer that has the maximum
+	Max    int     // index into Segments.Layers of the first layer that has the maximum; means nothing with N 0
 	MaxP50 float64 // MaxUS / P50US; 0 when P50US is 0
 	Pct    float64 // AvgUS as a percentage of the group's TotalUS; 0 when that is 0
 }
@@ -57,15 +59,15 @@ type Position struct {
 // Mixed reports whether layers disagree on the kernel here.
 func (p Position) Mixed() bool { return p.Variants > 1 }
 
-// Summarize computes the statistics of each position of the kept layers.
+// Summarize computes the statistics of each position of the kept layers. It
+// fails only for Segments without a kept layer, which Segment never returns.
 func Summarize(s *Segments, opts *SummaryOptions) (*Summary, error) {
 	if len(s.Layers) == 0 {
 		return nil, fmt.Errorf("summarize: %d anchors and no layer was kept", s.Anchors)
 	}
 	sum := &Summary{Segments: s}
-	classes := map[NameID]Class{}
 	for _, layers := range s.grouped(opts != nil && opts.BySignature) {
-		sum.Groups = append(sum.Groups, s.group(layers, classes))
+		sum.Groups = append(sum.Groups, s.group(layers))
 	}
 	slices.SortStableFunc(sum.Groups, func(a, b Group) int { return cmp.Compare(b.Layers, a.Layers) })
 	for i := range sum.Groups {
@@ -93,26 +95,27 @@ func (s *Segments) grouped(bySignature bool) [][]int32 {
 	return groups
 }
 
-// group summarises the given layers, which have the same number of kernels.
-func (s *Segments) group(layers []int32, classes map[NameID]Class) Group {
+// group summarises the given layers, which have the same number of kernels. The
+// positions are independent of each other and are computed side by side.
+func (s *Segments) group(layers []int32) Group {
 	first := s.Layers[layers[0]]
 	g := Group{Layers: len(layers), First: first.Ordinal, Positions: make([]Position, first.Len())}
-	durs := make([]float64, 0, len(layers))
-	where := make([]int32, 0, len(layers))
-	for pos := range g.Positions {
-		p := &g.Positions[pos]
-		p.Pos = pos
-		durs, where = durs[:0], where[:0]
-		for _, l := range layers {
-			k := s.Trace.Kernels[s.Order[s.Layers[l].Start+int32(pos)]]
-			if k.Dur >= 0 {
-				durs = append(durs, float64(k.Dur)/1e3)
-				where = append(where, l)
+	signs := s.signsOf(layers)
+	var wg sync.WaitGroup
+	for w := range min(runtime.GOMAXPROCS(0), len(g.Positions)) {
+		wg.Go(func() {
+			durs, where := make([]float64, 0, len(layers)), make([]int32, 0, len(layers))
+			for pos := w; pos < len(g.Positions); pos += runtime.GOMAXPROCS(0) {
+				g.Positions[pos].Pos = pos
+				durs, where = s.durations(durs[:0], where[:0], layers, pos)
+				g.Positions[pos].measure(durs, where)
 			}
-		}
-		p.measure(durs, where)
-		s.name(p, layers, classes)
-		g.TotalUS += p.AvgUS
+		})
+	}
+	wg.Wait()
+	for i := range g.Positions {
+		s.name(&g.Positions[i], signs, len(layers))
+		g.TotalUS += g.Positions[i].AvgUS
 	}
 	for i := range g.Positions {
 		if p := &g.Positions[i]; g.TotalUS > 0 {
@@ -122,25 +125,54 @@ func (s *Segments) group(layers []int32, classes map[NameID]Class) Group {
 	return g
 }
 
-// name finds the most frequent name at p and how many layers have it.
-func (s *Segments) name(p *Position, layers []int32, classes map[NameID]Class) {
+// durations appends the usable durations of a position, in microseconds, and
+// the layers that they are of.
+func (s *Segments) durations(durs []float64, where, layers []int32, pos int) ([]float64, []int32) {
+	for _, l := range layers {
+		k := s.Trace.Kernels[s.Order[s.Layers[l].Start+int32(pos)]]
+		if k.Dur >= 0 {
+			durs = append(durs, float64(k.Dur)/1e3)
+			where = append(where, l)
+		}
+	}
+	return durs, where
+}
+
+// A signCount is how many layers have a sequence of names.
+type signCount struct {
+	sign  []NameID
+	count int
+}
+
+// signsOf counts the sequences of names of the given layers, in order of appearance.
+func (s *Segments) signsOf(layers []int32) []signCount {
+	at := make([]int, len(s.signs))
+	var all []signCount
+	for _, l := range layers {
+		sign := s.signatures[l]
+		if at[sign] == 0 {
+			all = append(all, signCount{sign: s.signs[sign]})
+			at[sign] = len(all)
+		}
+		all[at[sign]-1].count++
+	}
+	return all
+}
+
+// name finds the most frequent name at p and how many of the layers have it.
+func (s *Segments) name(p *Position, signs []signCount, layers int) {
 	count := map[NameID]int{}
 	var seen []NameID
-	for _, l := range layers {
-		n := s.Trace.Kernels[s.Order[s.Layers[l].Start+int32(p.Pos)]].Name
+	for _, sc := range signs {
+		n := sc.sign[p.Pos]
 		if count[n] == 0 {
 			seen = append(seen, n)
 		}
-		count[n]++
+		count[n] += sc.count
 	}
 	top := slices.MaxFunc(seen, func(a, b NameID) int { return cmp.Compare(count[a], count[b]) })
-	c, ok := classes[top]
-	if !ok {
-		c = Classify(s.Profile, s.Trace.Names[top])
-		classes[top] = c
-	}
-	p.Name, p.Class = s.Trace.Names[top], c
-	p.Variants, p.Purity = len(seen), float64(count[top])/float64(len(layers))
+	p.Name, p.Class = s.Trace.Names[top], Classify(s.Profile, s.Trace.Names[top])
+	p.Variants, p.Purity = len(seen), float64(count[top])/float64(layers)
 }
 
 // measure fills in the numbers of p from its durations, in microseconds, and

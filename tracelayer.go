@@ -9,8 +9,9 @@ import (
 type Time int64
 
 // NoDur is the duration of a kernel whose duration cannot be used: it is
-// missing, null, negative, not finite or longer than [MaxDur]. Such a kernel
-// keeps its place in the order and takes no part in any statistic.
+// missing, null, not a number, negative, not finite, longer than [MaxDur], or
+// the kernel begins (ph B) and never ends. Such a kernel keeps its place in the
+// order and takes no part in any statistic.
 const NoDur time.Duration = -1
 
 // MaxDur is the longest duration that is believed. CUPTI is known to write
@@ -49,7 +50,7 @@ func (k Kernel) End() Time {
 type Lane struct {
 	PID    string
 	Device string // args.device, else the pid
-	Stream string // args.stream, else the tid without the word "stream"
+	Stream string // args.stream, else the tid; a leading "stream " is dropped from either
 }
 
 // String is "pid P device D stream S".
@@ -112,8 +113,9 @@ type Metadata struct {
 	WorldSize int // 0 when the file does not say
 	Backend   string
 	TraceName string
-	// Versions holds the keys that end in "version", in the file's spelling
-	// (hip_runtime_version, cuda_driver_version, nccl_version, ...).
+	// Versions holds the values whose keys end in "version" (hip_runtime_version,
+	// cuda_driver_version, ...), in the file's spelling and without quotes. It is
+	// nil when there are none.
 	Versions map[string]string
 }
 
@@ -122,12 +124,12 @@ type Counts struct {
 	Bytes    int64 // uncompressed
 	Events   int64 // entries of the event list, including the ignored ones
 	Ignored  int64 // entries that are empty objects or not objects
-	Complete int64 // ph X
+	Complete int64 // events of ph X, of any category
 	Kernels  int64 // kernel events, including those without a usable time
 	Copies   int64 // copy and set events, likewise
 	Unplaced int64 // kernel, copy and set events without a usable start, kept nowhere
-	Labels   int64 // user_annotation and gpu_user_annotation events
-	Launches int64 // launch calls
+	Labels   int64 // user_annotation and gpu_user_annotation events, also those without a usable start, which are kept nowhere
+	Launches int64 // launch calls, likewise
 }
 
 // A Trace is what was kept of one file. It is complete when returned and must
@@ -165,7 +167,7 @@ type Trace struct {
 
 // A Warning is one kind of oddity that did not stop the reading.
 type Warning struct {
-	Kind  string // a stable key, such as "invalid_utf8_strings"
+	Kind  string // a stable key, such as "invalid_utf8_strings"; warnings.go has all
 	Count int64
 	Event int64  // index of the first event concerned, -1 outside the list
 	Text  string // for people: what was found and how it was read
@@ -179,5 +181,5 @@ func (w Warning) String() string {
 	return fmt.Sprintf("%s (%d)", w.Text, w.Count)
 }
 
-// Name is the name of k.
+// KernelName is the name of k, a kernel or copy of t.
 func (t *Trace) KernelName(k Kernel) string { return t.Names[k.Name] }

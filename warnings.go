@@ -18,7 +18,7 @@ type tally struct {
 
 func (t *tally) add(e *chrometrace.Event) {
 	if t.count == 0 {
-		t.name = string(e.Name.Text)
+		t.name = string(e.Name().Text)
 	}
 	t.addAt(e.Index)
 }

@@ -17,32 +17,28 @@ const no = -1
 func (d *Reader) fastEvent(buf []byte, i int) (end, keys int) {
 	clear(d.spans)
 	d.ev.ArgsKind = 0
+	asked := int64(-1) // offset of the category that said whether the args are wanted
 	skipped := false
 	i++
 	for {
-		var f int
-		f, i = fastField(buf, i, keys, &d.gaps, fieldOf)
+		g, value := d.eventForms.next(buf, i, keys, fieldOf)
 		switch {
-		case i < 0:
+		case value < 0:
 			return no, 0
-		case f == fEnd:
-			if d.ev.ArgsKind == '{' && d.readsArgs() == skipped {
+		case g.field == fEnd:
+			if asked >= 0 && asked != d.spans[fCategory].off && d.readsArgs() == skipped {
 				return no, 0 // a category behind the args changed what is wanted
 			}
-			return i, keys
-		case f == fArgs && buf[i] == '{' && d.readsArgs():
-			d.ev.ArgsKind = '{'
-			i = d.fastArgs(buf, i)
+			return value, keys
+		case g.field == fArgs:
+			asked, skipped = d.spans[fCategory].off, buf[value] == '{' && !d.readsArgs()
+			i = d.fastArgs(buf, value, skipped)
 		default:
 			var sp span
-			sp, i = fastValue(buf, i)
-			sp.off += d.s.base
-			if f == fArgs {
-				d.ev.ArgsKind = sp.kind
-				clear(d.spans[fArg:])
-				skipped = sp.kind == '{'
-			} else if f >= 0 {
-				d.spans[f] = sp
+			sp, i = g.read(buf, value)
+			if g.field >= 0 {
+				sp.off += d.s.base
+				d.spans[g.field] = sp
 			}
 		}
 		if i < 0 {
@@ -52,64 +48,99 @@ func (d *Reader) fastEvent(buf []byte, i int) (end, keys int) {
 	}
 }
 
-// fastArgs reads wanted args from their opening brace.
-func (d *Reader) fastArgs(buf []byte, i int) int {
+// fastArgs reads the value of args.
+func (d *Reader) fastArgs(buf []byte, i int, skip bool) int {
 	clear(d.spans[fArg:])
+	if skip || buf[i] != '{' {
+		sp, end := fastValue(buf, i)
+		d.ev.ArgsKind = sp.kind
+		return end
+	}
+	d.ev.ArgsKind = '{'
 	i++
 	for n := 0; ; n++ {
-		var f int
-		f, i = fastField(buf, i, n, &d.argGaps, d.argOf)
-		if i < 0 || f == fEnd {
-			return i
+		g, value := d.argForms.next(buf, i, n, d.argOf)
+		if value < 0 || g.field == fEnd {
+			return value
 		}
 		var sp span
-		if sp, i = fastValue(buf, i); i < 0 {
+		if sp, i = g.read(buf, value); i < 0 {
 			return no
 		}
-		if f >= 0 {
+		if g.field >= 0 {
 			sp.off += d.s.base
-			d.spans[f] = sp
+			d.spans[g.field] = sp
 		}
 	}
 }
 
-// Gaps remembers, for each of the first keys of an object, what stood between
-// the value before it and its own value when it was last read: a comma, white
-// space, the key and its colon. A writer repeats itself, so most of the time
-// comparing those bytes is all the reading that a key takes.
-type gaps [16][2]gap
-
-type gap struct {
-	text  []byte
-	field int
+// Forms remembers how the first members of an object read when they were last
+// met, two forms of each. A writer repeats itself, so that most of the time
+// comparing bytes is all the reading that a key takes, and often its value too.
+type forms struct {
+	known [16][2]member
+	other member // for those that are not remembered
 }
 
-// fastField reads up to the value of the n-th key of an object and returns the
-// field that the key names, or fEnd and the index behind the closing brace.
-func fastField(buf []byte, i, n int, known *gaps, fieldOf func([]byte) int) (field, value int) {
-	if n < len(known) {
-		for w := range known[n] {
-			g := &known[n][w]
-			if value := i + len(g.text); value > i && value < len(buf) && string(buf[i:value]) == string(g.text) {
-				return g.field, value
+type member struct {
+	field int
+	gap   []byte // from behind the value before: comma, white space, key, colon
+	value []byte // a short string or number that came last, nil while none is remembered
+	kind  byte   // of value
+	fails int8   // times in a row that value was another one
+}
+
+// maxFails is how often a value may differ from the last before it is no
+// longer compared.
+const maxFails = 16
+
+// next returns the n-th member of the object at buf[i] and the index of its
+// value, or behind the closing brace if the field is fEnd.
+func (m *forms) next(buf []byte, i, n int, fieldOf func([]byte) int) (*member, int) {
+	if n < len(m.known) {
+		for w := range m.known[n] {
+			g := &m.known[n][w]
+			if value := i + len(g.gap); value > i && value < len(buf) && string(buf[i:value]) == string(g.gap) {
+				return g, value
 			}
 		}
 	}
 	from, to, value := fastKey(buf, i, n)
+	field := fEnd
 	switch {
 	case value < 0:
-		return fNone, no
-	case from == 0:
-		field = fEnd
-	default:
+		return nil, no
+	case from > 0:
 		field = fieldOf(buf[from:to])
 	}
-	if n < len(known) && value-i <= 64 {
-		known[n][0], known[n][1] = known[n][1], known[n][0]
-		known[n][0] = gap{append(known[n][0].text[:0], buf[i:value]...), field}
+	g := &m.other
+	if n < len(m.known) && value-i <= 64 {
+		m.known[n][0], m.known[n][1] = m.known[n][1], m.known[n][0]
+		g = &m.known[n][0]
 	}
-	return field, value
+	*g = member{field: field, gap: append(g.gap[:0], buf[i:value]...)}
+	return g, value
 }
+
+// read reads the member's value at buf[i] and returns it with its offset in buf
+// and the index behind it.
+func (g *member) read(buf []byte, i int) (span, int) {
+	if n := len(g.value); n > 0 && i+n < len(buf) && string(buf[i:i+n]) == string(g.value) && (g.kind == '"' || endsScalar(buf[i+n])) {
+		g.fails = 0
+		return span{kind: g.kind, off: int64(i), n: int32(n)}, i + n
+	}
+	sp, end := fastValue(buf, i)
+	if g.fails < maxFails && end > 0 {
+		g.fails++
+		g.value = g.value[:0]
+		if end-i <= 32 && sp.kind != '{' && sp.kind != '[' && g.fails < maxFails {
+			g.value, g.kind = append(g.value, buf[i:end]...), sp.kind
+		}
+	}
+	return sp, end
+}
+
+func endsScalar(c byte) bool { return c == ',' || c == '}' || c == '\n' || c == ' ' }
 
 // fastKey reads a comma, if one is due, a key and its colon, and returns the
 // key's inside and the index of its value. At the closing brace it returns 0, 0

@@ -104,7 +104,25 @@ func Integer(b []byte) (int64, bool) {
 	if neg {
 		b = b[1:]
 	}
-	if rest, n := digits(b); n == 0 || len(rest) > 0 {
+	if len(b) == 0 {
+		return 0, false
+	}
+	v := uint64(0)
+	for _, c := range b {
+		if c-'0' > 9 || v > (math.MaxInt64-9)/10 {
+			return integerEdge(b, neg)
+		}
+		v = v*10 + uint64(c-'0')
+	}
+	if neg {
+		return -int64(v), true
+	}
+	return int64(v), true
+}
+
+// integerEdge is Integer for what is no number or nearly too large.
+func integerEdge(b []byte, neg bool) (int64, bool) {
+	if rest, _ := digits(b); len(rest) > 0 {
 		return 0, false
 	}
 	v, ok := scaled(b, 0)

@@ -13,8 +13,8 @@ import (
 
 // Inflating runs ahead of the scanner by this many blocks of this many bytes.
 const (
-	aheadBlock  = 512 << 10
-	aheadBlocks = 4
+	aheadBlock  = 256 << 10
+	aheadBlocks = 8
 )
 
 // maxZstdWindow bounds what a zstd frame may ask for; zstd -19 --long=27 asks for 128 MiB.
@@ -33,7 +33,7 @@ var unsupported = []struct{ magic, name, advice string }{
 // the result, which ends the goroutines that inflate ahead; r stays open.
 // Input that ends early gives ErrTruncated.
 func Open(r io.Reader) (io.ReadCloser, error) {
-	in := bufio.NewReaderSize(r, 256<<10)
+	in := bufio.NewReaderSize(r, 64<<10)
 	magic, err := in.Peek(6)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

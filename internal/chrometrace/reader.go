@@ -33,17 +33,32 @@ type Value struct {
 	Text []byte
 }
 
-// An Event is one entry of the event list. It is valid until the next call of Next.
+// An Event is one entry of the event list. It is valid until the next call of
+// Next. Fields that only some events are asked for are methods, since making a
+// value costs as much as reading it.
 type Event struct {
 	Index  int64 // position in the list, from 0
 	Offset int64 // of its opening brace, in the uncompressed input
 
-	Phase, Category, Name, PID, TID, TS, Dur Value
+	Phase, Category, TS, Dur Value
 	// ArgsKind is the kind of the args value.
 	ArgsKind byte
-	// Args is parallel to Options.ArgKeys, all absent if the args were not wanted.
-	Args []Value
+
+	d *Reader
 }
+
+// Name is the value of "name".
+func (e *Event) Name() Value { return e.d.value(fName) }
+
+// PID is the value of "pid".
+func (e *Event) PID() Value { return e.d.value(fPID) }
+
+// TID is the value of "tid".
+func (e *Event) TID() Value { return e.d.value(fTID) }
+
+// Arg is the value of Options.ArgKeys[i] in args, absent if the category's args
+// were not wanted.
+func (e *Event) Arg(i int) Value { return e.d.value(fArg + i) }
 
 // Stats is what a Reader has met so far.
 type Stats struct {
@@ -85,21 +100,21 @@ const (
 
 // A Reader reads a trace's events in the file's order.
 type Reader struct {
-	s             scanner
-	opts          Options
-	state         state
-	list          bool // the top level is a list
-	seen          bool // the event list has been opened
-	comma         bool // an element has been read and no comma after it
-	spans         []span
-	saved         [][]byte // the bytes of spans that left the window
-	detached      bool     // saved is of the present event
-	text          []byte   // decoded strings of the present event
-	gaps, argGaps gaps
-	ev            Event
-	header        map[string][]byte
-	stats         Stats
-	err           error
+	s                    scanner
+	opts                 Options
+	state                state
+	list                 bool // the top level is a list
+	seen                 bool // the event list has been opened
+	comma                bool // an element has been read and no comma after it
+	spans                []span
+	saved                [][]byte // the bytes of spans that left the window
+	detached             bool     // saved is of the present event
+	text                 []byte   // decoded strings of the present event
+	eventForms, argForms forms    // what the fast way remembers of events and of their args
+	ev                   Event
+	header               map[string][]byte
+	stats                Stats
+	err                  error
 }
 
 // NewReader reads from r, which must be uncompressed (see Open).
@@ -115,7 +130,7 @@ func newReader(r io.Reader, opts Options, size int) *Reader {
 	d := &Reader{opts: opts, header: map[string][]byte{}}
 	d.spans = make([]span, fArg+len(opts.ArgKeys))
 	d.saved = make([][]byte, len(d.spans))
-	d.ev.Args = make([]Value, len(opts.ArgKeys))
+	d.ev.d = d
 	d.s = scanner{
 		src: r, buf: make([]byte, size), max: max(opts.MaxValue, 2*size),
 		hold: -1, event: -1, index: -1, detach: d.detach,
@@ -500,18 +515,12 @@ func (d *Reader) bytes(i int) []byte {
 	return d.saved[i]
 }
 
-// resolve makes the event's values of its spans.
+// resolve makes the values that every event is asked for.
 func (d *Reader) resolve() {
 	d.ev.Phase = d.value(fPhase)
 	d.ev.Category = d.value(fCategory)
-	d.ev.Name = d.value(fName)
-	d.ev.PID = d.value(fPID)
-	d.ev.TID = d.value(fTID)
 	d.ev.TS = d.value(fTS)
 	d.ev.Dur = d.value(fDur)
-	for i := range d.ev.Args {
-		d.ev.Args[i] = d.value(fArg + i)
-	}
 }
 
 // value is what a span says.

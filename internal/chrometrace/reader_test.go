@@ -58,7 +58,11 @@ func readAll(d *Reader) result {
 
 func fields(e *Event) string {
 	var b strings.Builder
-	for _, v := range append([]Value{e.Phase, e.Category, e.Name, e.PID, e.TID, e.TS, e.Dur}, e.Args...) {
+	all := []Value{e.Phase, e.Category, e.Name(), e.PID(), e.TID(), e.TS, e.Dur}
+	for i := range options.ArgKeys {
+		all = append(all, e.Arg(i))
+	}
+	for _, v := range all {
 		if v.Kind == 0 {
 			b.WriteString("- ")
 			continue

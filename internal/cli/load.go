@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 
 	"github.com/tracelayer/tracelayer"
@@ -14,7 +15,7 @@ import (
 // with a bar if that is a terminal, and stops when ctx ends. It opens the file
 // itself to do so; otherwise it is [tracelayer.Load].
 func Load(ctx context.Context, name string, stdin io.Reader, stderr io.Writer, opts *tracelayer.LoadOptions) (*tracelayer.Trace, error) {
-	in, size := stdin, int64(0)
+	in := stdin
 	if name == "-" {
 		name = "stdin"
 	} else {
@@ -30,33 +31,39 @@ func Load(ctx context.Context, name string, stdin io.Reader, stderr io.Writer, o
 		if info.IsDir() {
 			return nil, fmt.Errorf("%s is a directory, not a trace", name)
 		}
-		in, size = f, info.Size()
+		in = f
 	}
 	fmt.Fprintf(stderr, "Loading trace: %s\n", report.Printable(name))
-	var bar *progress
 	if isTerminal(stderr) {
-		bar = newProgress(stderr, size)
+		bar := newProgress(stderr)
 		defer bar.done()
+		opts.Progress = bar.update
 	}
-	t, err := tracelayer.Read(&source{in, ctx, bar}, name, opts)
+	go tracelayer.Classify(nil, "") // parses the naming rules meanwhile, which is done once
+	t, err := tracelayer.Read(&source{in, ctx}, name, opts)
 	if ctx.Err() != nil { // however the reader took it
 		return nil, context.Cause(ctx)
 	}
 	return t, err
 }
 
-// A source is the input, as far as it was read.
+// A source is the input, until ctx ends.
 type source struct {
 	r   io.Reader
 	ctx context.Context // ends a read that has begun; there is no other way in
-	bar *progress       // nil for none
 }
 
 func (s *source) Read(p []byte) (int, error) {
 	if s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}
-	n, err := s.r.Read(p)
-	s.bar.add(n)
-	return n, err
+	return s.r.Read(p)
+}
+
+// Stat lets the library see how large the file is.
+func (s *source) Stat() (fs.FileInfo, error) {
+	if f, ok := s.r.(*os.File); ok {
+		return f.Stat()
+	}
+	return nil, fs.ErrInvalid
 }

@@ -76,16 +76,16 @@ func TestSourceStopsWithItsContext(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
-	p := newProgress(&b, 1000)
-	p.add(400)
+	p := newProgress(&b)
+	p.update(400, 1000)
 	if b.Len() > 0 {
 		t.Errorf("drawn at once: %q", &b)
 	}
 	p.last = p.last.Add(-time.Second)
-	p.add(100)
+	p.update(500, 1000)
 	p.done()
 	p.last = p.last.Add(-time.Second)
-	p.add(100) // the inflating goroutine may be late
+	p.update(600, 1000) // the inflating goroutine may be late
 	want := clearLine + "[###############...............]  50%  0.0 MB" + clearLine
 	if d := cmp.Diff(want, b.String()); d != "" {
 		t.Errorf("-want +got:\n%s", d)

@@ -19,35 +19,30 @@ const (
 )
 
 // progress draws how much of the input was read. It is used by the goroutine
-// that inflates, and ended by another one. A nil progress draws nothing.
+// that inflates, and ended by another one.
 type progress struct {
 	mu    sync.Mutex
 	w     io.Writer
-	size  int64 // of the file as it lies on disk, 0 when not known
-	read  int64
 	last  time.Time
 	drawn bool
 	ended bool
 }
 
-func newProgress(w io.Writer, size int64) *progress {
-	return &progress{w: w, size: size, last: time.Now()}
+func newProgress(w io.Writer) *progress {
+	return &progress{w: w, last: time.Now()}
 }
 
-// add counts n bytes and draws when the last drawing is old enough.
-func (p *progress) add(n int) {
-	if p == nil {
-		return
-	}
+// update draws, when the last drawing is old enough, how many bytes of the
+// file's size have been read; 0 is a size that is not known.
+func (p *progress) update(read, size int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.read += int64(n)
 	if p.ended || time.Since(p.last) < barEvery {
 		return
 	}
 	p.last = time.Now()
 	p.drawn = true
-	fmt.Fprintf(p.w, "%s%s", clearLine, barText(p.read, p.size))
+	fmt.Fprintf(p.w, "%s%s", clearLine, barText(read, size))
 }
 
 // done removes the bar; later calls of add draw nothing.

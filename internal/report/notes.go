@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/tracelayer/tracelayer"
 	"github.com/tracelayer/tracelayer/internal/texttab"
@@ -79,10 +80,12 @@ func stepsOf(d *tracelayer.DecodeBS, bs int) int {
 	return 0
 }
 
-// firstKernel is the time from Perfetto's zero to the first selected kernel.
+// firstKernel is the time from Perfetto's zero to the first selected kernel, or
+// 0 if that zero is the made-up time of a kernel without timing.
 func (l *Layers) firstKernel() float64 {
 	s, t := l.segments(), l.trace()
-	if len(s.Order) == 0 {
+	noTiming := slices.ContainsFunc(t.Warnings, func(w tracelayer.Warning) bool { return w.Kind == "no_timing" })
+	if len(s.Order) == 0 || noTiming {
 		return 0
 	}
 	first := t.Kernels[s.Order[0]].Start

@@ -34,6 +34,10 @@ func TestNotes(t *testing.T) {
 			[]string{"3 of 12 kernels in the trace were not selected and are not counted above"}},
 		{"a late first kernel", func(l *Layers) { l.trace().Origin -= 2_000_000_000 },
 			[]string{"the first kernel starts 2.0 s after the trace: the profiler was still warming up before it, which is normal"}},
+		{"a zero that nothing happened at", func(l *Layers) {
+			l.trace().Origin -= 2_000_000_000
+			l.trace().Warnings = []tracelayer.Warning{{Kind: "no_timing", Count: 1}}
+		}, nil},
 		{"just below a second", func(l *Layers) { l.trace().Origin -= 998_000_000 }, nil},
 		{"a tie", func(l *Layers) { l.segments().Tie, l.segments().Gaps[1].Count = true, 4 },
 			[]string{"a layer of 3 kernels is a guess: 5 kernels from anchor to anchor is as frequent (4 times each)"}},
