@@ -279,7 +279,7 @@ func (b *builder) laneOf(e *chrometrace.Event) LaneID {
 		return b.last.lane
 	}
 	b.last.pid, b.last.device, b.last.row = string(pid), string(device), string(row)
-	b.last.lane = b.addLane(Lane{b.last.pid, b.last.device, strings.TrimPrefix(b.last.row, "stream ")})
+	b.last.lane = b.addLane(Lane{b.last.pid, b.last.device, trimStream(b.last.row)})
 	b.last.hasLane = true
 	return b.last.lane
 }
@@ -294,6 +294,9 @@ func (b *builder) addLane(l Lane) LaneID {
 	}
 	return id
 }
+
+// trimStream is the number of a row that Kineto calls "stream 7" or 7.
+func trimStream(tid string) string { return strings.TrimPrefix(tid, "stream ") }
 
 // textOr is what a string or number says, or else the other text.
 func textOr(v chrometrace.Value, or []byte) []byte {
