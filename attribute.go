@@ -26,20 +26,34 @@ type Attribution struct {
 // graph launch share its id. In a file of several ranks ("[TP00] 42" as pid)
 // an id leads only to a launch of the kernel's own rank.
 func Attribute(t *Trace) *Attribution {
-	a := &Attribution{Steps: Steps(t), Step: make([]int32, len(t.Kernels))}
+	return attribute(t, nil)
+}
+
+// attribute finds the steps of some kernels, given in order, or of all for nil.
+func attribute(t *Trace, kernels []int32) *Attribution {
+	n := len(kernels)
+	if kernels == nil {
+		n = len(t.Kernels)
+	}
+	a := &Attribution{Steps: Steps(t), Step: make([]int32, n)}
 	rows := a.labelRows(t)
 	lanes := make([]*labelSweep, len(t.Lanes))
 	for i, l := range t.Lanes {
 		lanes[i] = newLabelSweep(rows[labelRow{l.PID, l.Stream, true}])
 	}
 	launched := a.launches(t, rows)
-	for i, k := range t.Kernels {
+	for i := range a.Step {
+		at := i
+		if kernels != nil {
+			at = int(kernels[i])
+		}
+		k := t.Kernels[at]
 		a.Step[i] = lanes[k.Lane].at(k.Start)
 		if a.Step[i] >= 0 {
 			a.ByLabel++
 			continue
 		}
-		a.Step[i] = launched.step(t.Correlations[i], k.Lane)
+		a.Step[i] = launched.step(t.Correlations[at], k.Lane)
 		if a.Step[i] >= 0 {
 			a.ByLaunch++
 		} else {

@@ -400,8 +400,12 @@ func (b *builder) endSlice(e *chrometrace.Event, end Time, ok bool) {
 	top := stack[len(stack)-1]
 	b.open[string(b.key)] = stack[:len(stack)-1]
 	dur := time.Duration(end - top.start)
-	if !ok || dur < 0 || dur > MaxDur || top.index < 0 {
-		return // what stays open is counted at the end
+	if top.index < 0 {
+		return
+	}
+	if !ok || dur < 0 || dur > MaxDur {
+		b.warn.badEnd.add(e)
+		return
 	}
 	switch top.cat {
 	case catKernel:

@@ -66,6 +66,7 @@ func (e *ProfileError) Unwrap() error { return e.Err }
 
 // A SegmentError says why a trace could not be cut, with the numbers.
 type SegmentError struct {
+	Trace      string      // the file, as given to Load or Read
 	Profile    string      // the profile's name, empty for a bare anchor
 	Anchor     string      // the anchor pattern
 	Anchors    int         // kernels that match it
@@ -75,10 +76,13 @@ type SegmentError struct {
 	Err        error       // one of the sentinels
 }
 
-// Error states the sentinel and the detail on one line. It leaves out the
+// Error states the file, the sentinel and the detail on one line. It leaves out the
 // candidates, which a command prints as a table.
 func (e *SegmentError) Error() string {
 	var b strings.Builder
+	if e.Trace != "" {
+		b.WriteString(e.Trace + ": ")
+	}
 	b.WriteString(e.Err.Error())
 	if e.Detail != "" {
 		b.WriteString(": ")

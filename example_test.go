@@ -219,7 +219,7 @@ func ExampleAnchorProfile() {
 		fmt.Printf("try %s: %d times, %d kernels from one to the next\n", best.Name, best.Count, best.Between)
 	}
 	// Output:
-	// anchor not found often enough: 0 of 210 kernels match "pa_bf16": found 0, need at least 2
+	// testdata/traces/vllm_piecewise.json.gz: anchor not found often enough: 0 of 210 kernels match "pa_bf16": found 0, need at least 2
 	// try kernel_unified_attention_2d: 18 times, 11 kernels from one to the next
 }
 

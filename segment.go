@@ -40,12 +40,20 @@ type Segments struct {
 	Gaps            []Gap  // how often each gap occurs, most frequent first, ties in order of appearance
 	Tie             bool   // another gap is as frequent as the dominant one, which was seen first
 
+	// Phases counts the kept layers by the phase of the step they begin in, in
+	// the order of the constants; PhaseUnknown is for those without a step.
+	Phases []PhaseLayers
+	// Sizes counts the kept layers of decode steps by the steps' number of
+	// requests, most layers first, ties in order of appearance.
+	Sizes []SizeLayers
+
 	// LayersPerPass is the number of layers of a pass, and Passes the number of
 	// whole passes; both are 0 when nothing proves them.
 	LayersPerPass, Passes int
-	// Alike: every layer of the whole passes holds the kernels of a kept layer in
-	// order, strays aside, so that LayersPerPass times the mean layer is a pass's
-	// time in layers. Each pass's last layer is not measured and taken to be so.
+	// Alike: the kept layers have one sequence of kernels, and every interval of
+	// the passes but the trace's last holds it in order, whatever stands between:
+	// strays, or the end of a pass and the beginning of the next. Then
+	// LayersPerPass times the mean layer is a pass's time in layers.
 	Alike bool
 	// Evidence says in words what LayersPerPass rests on, or why it is 0.
 	Evidence string
@@ -69,6 +77,18 @@ func (l Layer) Len() int { return int(l.End - l.Start) }
 type LeftOut struct {
 	Layers int
 	Why    string
+}
+
+// PhaseLayers is a number of layers of one phase.
+type PhaseLayers struct {
+	Phase  Phase
+	Layers int
+}
+
+// SizeLayers is a number of layers of decode steps of BS requests.
+type SizeLayers struct {
+	BS     int
+	Layers int
 }
 
 // A Gap is a number of kernels from one anchor to the next, and how often it occurs.
@@ -155,7 +175,7 @@ func (s *Segments) refuse(err error, opts *SegmentOptions) error {
 		return err
 	}
 	e := &SegmentError{
-		Profile: s.Profile.Name, Anchor: s.Anchor, Anchors: s.Anchors,
+		Trace: s.Trace.Name, Profile: s.Profile.Name, Anchor: s.Anchor, Anchors: s.Anchors,
 		Layers: opts.NumLayers, Detail: r.detail, Err: r.err,
 	}
 	if r.err == ErrNoAnchor {

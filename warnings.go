@@ -32,9 +32,9 @@ func (t *tally) addAt(event int64) {
 
 // warnings collects what a builder finds odd.
 type warnings struct {
-	noDur, nullDur, nonFiniteDur, badDur, negativeDur, longDur tally
-	noStart, noTiming, unfinished, strayEnd, quotedTime        tally
-	metadata                                                   []string // keys that could not be read
+	noDur, nullDur, nonFiniteDur, badDur, negativeDur, longDur  tally
+	noStart, noTiming, unfinished, strayEnd, badEnd, quotedTime tally
+	metadata                                                    []string // keys that could not be read
 }
 
 // list is the warnings of a trace, in a fixed order.
@@ -73,6 +73,7 @@ func (w *warnings) list(st chrometrace.Stats, t *Trace, cut error) []Warning {
 	tallied("unfinished", w.unfinished, "kernels or copies that begin and never end,"+out)
 	tallied("missing_start", w.noStart, "kernels or copies without a start that can be read, left out")
 	tallied("no_timing", w.noTiming, "kernels or copies at time 0 with duration 0 (no timing was collected), left out")
+	tallied("bad_end", w.badEnd, "E events without a time that their B events could end at: these pairs are out of order, and what they and their neighbours say of durations is not sure")
 	tallied("stray_end", w.strayEnd, "E events without a B event before them, ignored")
 	if len(w.metadata) > 0 {
 		add("unreadable_metadata", int64(len(w.metadata)), -1, "header values that could not be read: "+strings.Join(w.metadata, ", "))

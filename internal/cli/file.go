@@ -110,7 +110,7 @@ func fill(f *os.File, write func(io.Writer) error) error {
 // one that names no file, has no directory to be in, or is the input itself.
 func CheckOutput(flag, path, input string) error {
 	dir, base := filepath.Split(path)
-	if base == "" {
+	if info, err := os.Stat(path); base == "" || base == "-" || err == nil && info.IsDir() {
 		return Usagef("%s %s names a directory, not a file", flag, path)
 	}
 	if dir == "" {

@@ -31,7 +31,10 @@ func Warnings(t *tracelayer.Trace) []string {
 // They go to stderr; JSON has them in its warnings.
 func (l *Layers) Notes() []string {
 	s, t := l.segments(), l.trace()
-	notes := l.LabelNotes()
+	notes := l.averagedNotes()
+	if len(s.Sizes) == 0 { // no label leads to a kernel, so the labels are all there is to say
+		notes = append(l.LabelNotes(), notes...)
+	}
 	add := func(format string, args ...any) { notes = append(notes, Printable(fmt.Sprintf(format, args...))) }
 	if left := len(t.Kernels) - len(s.Order); left > 0 {
 		add("%d of %s in the trace were not selected and are not counted above", left, count(len(t.Kernels), "kernel"))
