@@ -71,17 +71,23 @@ var expectedChecks = map[string]check{
 	"kernels_with_correlation_zero": of(func(t *Trace) any { return correlated(t, 0) }),
 
 	// Times.
-	"kernels_with_usable_duration":          of(func(t *Trace) any { return len(usable(t)) }),
-	"kernels_with_usable_times":             of(func(t *Trace) any { return len(usable(t)) }),
-	"of_which_zero_duration":                of(func(t *Trace) any { return countIf(t.Kernels, func(k Kernel) bool { return k.Dur == 0 }) }),
-	"sum_us":                                exact(micro, sum),
-	"sum_kernel_us":                         exact(micro, sum),
-	"kernel_sum_us":                         exact(micro, sum),
-	"sum_of_durations_us":                   exact(micro, sum),
-	"span_us":                               exact(micro, span),
-	"wall_us":                               exact(micro, span),
-	"span_ns":                               of(func(t *Trace) any { return span(t) }),
-	"busy_ns":                               checkBusy,
+	"kernels_with_usable_duration": of(func(t *Trace) any { return len(usable(t)) }),
+	"kernels_with_usable_times":    of(func(t *Trace) any { return len(usable(t)) }),
+	"of_which_zero_duration":       of(func(t *Trace) any { return countIf(t.Kernels, func(k Kernel) bool { return k.Dur == 0 }) }),
+	"sum_us":                       exact(micro, sum),
+	"sum_kernel_us":                exact(micro, sum),
+	"kernel_sum_us":                exact(micro, sum),
+	"sum_of_durations_us":          exact(micro, sum),
+	"span_us":                      exact(micro, span),
+	"wall_us":                      exact(micro, span),
+	"span_ns":                      of(func(t *Trace) any { return span(t) }),
+	"busy_ns":                      of(func(t *Trace) any { return int64(allTimes(t).Busy) }),
+	"busy_union_us":                exact(micro, func(t *Trace) int64 { return int64(allTimes(t).Busy) }),
+	"idle_us":                      exact(micro, func(t *Trace) int64 { return int64(allTimes(t).Idle()) }),
+	"overlap_us":                   exact(micro, func(t *Trace) int64 { return int64(allTimes(t).HiddenComm) }),
+	"utilisation_percent":          of(utilisation),
+	"wrong_if_summed_percent":      not(of(utilisation)),
+	"wrong_idle_if_gaps_are_added_per_stream_us": not(exact(micro, func(t *Trace) int64 { return int64(allTimes(t).Idle()) })),
 	"gap_ns":                                of(gaps),
 	"dur_ns":                                of(func(t *Trace) any { return each(t, func(k Kernel) int64 { return int64(k.Dur) }) }),
 	"start_ns_absolute":                     of(func(t *Trace) any { return absolute(t) }),
@@ -119,6 +125,12 @@ var expectedChecks = map[string]check{
 	"intervals_that_are_draft_of_the_same_length": cut(func(s *Segments) any { return len(s.Layers) - bySignature(s)[0].layers }),
 	"moe_layers_a_gap_filter_finds":               cut(func(s *Segments) any { return len(s.Layers) }),
 	"dense_layers":                                cut(func(s *Segments) any { return leftOut(s, "5 kernels instead of 7") }),
+	"passes":                                      whole(func(s *Segments) any { return s.NumPasses }),
+	"decode_passes":                               whole(func(s *Segments) any { return s.NumPasses }),
+	"target_layers_per_pass":                      whole(func(s *Segments) any { return s.LayersPerPass }),
+	"layers_per_decode_pass":                      whole(func(s *Segments) any { return s.LayersPerPass }),
+	"draft_anchors_per_pass":                      whole(func(s *Segments) any { return (s.Anchors - s.NumPasses*s.LayersPerPass) / s.NumPasses }),
+	"moe_layers_true":                             whole(mostLayers),
 	"last_layer_gap_inside_run":                   checkLastInRun,
 	"last_layer_of_trace":                         checkLastOfTrace,
 }
@@ -324,15 +336,38 @@ func float64Step(t *Trace) any {
 	return math.Nextafter(us, math.Inf(1)) - us
 }
 
-// checkBusy compares the sum of durations, which is the busy time of kernels
-// that do not overlap.
-func checkBusy(c *caseInput, want any) error {
-	for i, k := range c.trace.Kernels[1:] {
-		if k.Start < c.trace.Kernels[i].End() {
-			return fmt.Errorf("kernel %d overlaps the one before", i+1)
-		}
+// allTimes measures all kernels together.
+func allTimes(t *Trace) Times {
+	all := make([]int32, len(t.Kernels))
+	for i := range all {
+		all[i] = int32(i)
 	}
-	return same(sum(c.trace), want)
+	return NewMeter(t, nil).Times(all)
+}
+
+func utilisation(t *Trace) any {
+	times := allTimes(t)
+	return fmt.Sprintf("%.2f", 100*float64(times.Busy)/float64(times.Span))
+}
+
+// whole compares a value of the whole layers.
+func whole(f func(*Segments) any) check {
+	return func(c *caseInput, want any) error {
+		s, err := c.whole()
+		if err != nil {
+			return err
+		}
+		return same(f(s), want)
+	}
+}
+
+// mostLayers is the number of layers of the most frequent kind.
+func mostLayers(s *Segments) any {
+	sum, err := Summarize(s, nil)
+	if err != nil {
+		return err
+	}
+	return sum.Groups[0].Layers
 }
 
 func checkBothFiles(c *caseInput, want any) error {

@@ -45,25 +45,7 @@ type laterKey struct{ id, what string }
 
 // later lists what cannot be checked yet, and why. Each entry is a skipped test.
 var later = map[laterKey]string{
-	{"21", "join kernels to launches of the other rank by correlation"}: "nothing joins kernels to launches before issue A2",
-
-	{"24", "busy_union_us"}:                                            "busy time comes with issue A2",
-	{"24", "idle_us"}:                                                  "idle time comes with issue A2",
-	{"24", "utilisation_percent"}:                                      "busy time comes with issue A2",
-	{"24", "overlap_us"}:                                               "hidden communication comes with issue A2",
-	{"24", "wrong_if_summed_percent"}:                                  "there is no utilisation to be wrong before issue A2",
-	{"24", "wrong_idle_if_gaps_are_added_per_stream_us"}:               "there is no idle time to be wrong before issue A2",
-	{"24", "call a gap on one stream idle while another stream works"}: "idle time comes with issue A2",
-
-	{"30", "passes"}:                 "passes by launch or label come with issue A2",
-	{"30", "target_layers_per_pass"}: "layers per pass by launch or label come with issue A2",
-	{"30", "draft_anchors_per_pass"}: "draft layers are told apart with issue A2",
-	{"30", "average draft intervals into target layers because the count is the same"}: "the default table still does, and calls the positions mixed; " +
-		"--by-signature does not (see intervals_with_exactly_that_sequence); issue A2 tells draft layers apart",
-
-	{"32", "decode_passes"}:          "passes by launch or label come with issue A2",
-	{"32", "layers_per_decode_pass"}: "layers per pass by launch or label come with issue A2",
-	{"32", "moe_layers_true"}:        "the last layer of a pass is closed with issue A2",
+	{"21", "join kernels to launches of the other rank by correlation"}: "the case has no launch to join; TestAttributeGenerated has two ranks whose ids coincide",
 }
 
 // mustCover are the cases that have to be there.
@@ -177,6 +159,7 @@ func newCaseInput(t *testing.T, e *expectFile, file, bin string) *caseInput {
 // with is c for the kernels that sel selects, of which expected is said.
 func (c *caseInput) with(sel SegmentOptions, expected map[string]any) *caseInput {
 	d := *c
+	sel.Cut = CutAnchors // what the cases count from anchor to anchor
 	d.sel, d.pattern = sel, "pa_bf16"
 	if p, ok := expected["anchor_pattern"].(string); ok {
 		d.pattern = p
@@ -192,6 +175,14 @@ func (c *caseInput) segment() (*Segments, error) {
 		return nil, c.loadErr
 	}
 	return Segment(c.trace, AnchorProfile(c.pattern), &c.sel)
+}
+
+// whole cuts whole layers.
+func (c *caseInput) whole() (*Segments, error) {
+	if c.loadErr != nil {
+		return nil, c.loadErr
+	}
+	return Segment(c.trace, AnchorProfile(c.pattern), nil)
 }
 
 // run makes a test of each thing that the expect file says.

@@ -19,12 +19,16 @@
 //     [Trace].
 //  2. [DetectDecodeBS] and [Steps] read the step labels of ATOM, vLLM, SGLang
 //     and TensorRT-LLM: which batch sizes were decoded, and how often.
-//  3. [Segment] cuts the kernels of one GPU into layers, from one anchor to the
-//     next. An anchor is a kernel that occurs once in each layer, such as the
-//     attention kernel; a [Profile] says which.
-//  4. [Summarize] computes the statistics of each position of a layer.
+//  3. [Segment] cuts the kernels of one GPU into passes and those into a
+//     prologue, whole layers and an epilogue. An anchor is a kernel that occurs
+//     once in each layer, such as the attention kernel; a [Profile] says which.
+//     A [PassFilter] chooses passes by phase, size or number.
+//  4. [Summarize] computes the statistics of each position of each kind of
+//     layer, and where the time of the passes goes.
 //
-// [Classify] says what a kernel does, as far as its name tells. [Segments.All]
+// [Attribute] says which step each kernel belongs to, and a [Meter] measures
+// busy, idle and communication time of any kernels. [Classify] says what a
+// kernel does, as far as its name tells. [Segments.All]
 // yields each kernel with its layer, for analyses of one's own. [Events] yields
 // every event of a file, for what the Trace does not keep.
 //
@@ -36,8 +40,8 @@
 // Position.Purity). What does not fit is
 // refused with a typed error that holds the numbers: a [SyntaxError] for a
 // damaged file, a [SegmentError] for a trace that cannot be cut. Branch with errors.Is on the sentinels
-// ([ErrNoKernels], [ErrMixed], [ErrNoAnchor], [ErrRemainder], [ErrNoDecode],
-// [ErrTruncated]).
+// ([ErrNoKernels], [ErrMixed], [ErrNoAnchor], [ErrNoLayers], [ErrRemainder],
+// [ErrInterleaved], [ErrNoDecode], [ErrTruncated], [ErrTooLarge]).
 //
 // # Time
 //

@@ -22,6 +22,10 @@ var (
 	ErrMixed = errors.New("kernels of several processes or devices")
 	// ErrRemainder (Segment): the anchors do not divide into passes of the given number of layers.
 	ErrRemainder = errors.New("anchors do not divide into layers")
+	// ErrNoLayers (Segment): no two anchors follow each other in one pass.
+	ErrNoLayers = errors.New("no layers")
+	// ErrInterleaved (Segment): two micro-batches interleave and cannot be told apart.
+	ErrInterleaved = errors.New("interleaved micro-batches")
 	// ErrTruncated (Load): the input ends inside an event, or before its closing bracket.
 	ErrTruncated = chrometrace.ErrTruncated
 	// ErrTooLarge (Load): a value that must be held is longer than LoadOptions.MaxValue.

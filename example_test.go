@@ -48,10 +48,10 @@ func Example() {
 	}
 	// Output:
 	// 41 decode steps, most of 32 requests
-	// 2501 layers of 18 kernels, 411.0 us each
-	//  10  MoE_GEMM (CK)         180.4 us  43.9%
-	//  12  MoE_GEMM (CK)          88.5 us  21.5%
-	//  13  AllReduce (custom)     17.4 us   4.2%
+	// 2542 layers of 18 kernels, 411.0 us each
+	//  14  MoE_GEMM (CK)         180.4 us  43.9%
+	//  16  MoE_GEMM (CK)          88.5 us  21.5%
+	//  17  AllReduce (custom)     17.4 us   4.2%
 	// 62 layers: 25.48 ms
 }
 
@@ -223,11 +223,32 @@ func ExampleAnchorProfile() {
 	// try kernel_unified_attention_2d: 18 times, 11 kernels from one to the next
 }
 
-// Layers of a length that is not the most frequent one are left out, and said
-// to be.
+// Each pass is cut into prologue, layers and epilogue. Layers may be of several
+// kinds: here three dense ones come before those with experts.
 func ExampleSegment() {
 	t := load("eager_dense_prefix.json.gz")
 	s, err := tracelayer.Segment(t, tracelayer.AnchorProfile("flash_fwd_splitkv_mla"), nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range s.Passes {
+		fmt.Printf("by %s: %d kernels, then layers of", p.By, len(s.Prologue(p)))
+		for _, l := range s.Layers[p.First : p.First+p.N] {
+			fmt.Printf(" %d", l.Len())
+		}
+		fmt.Printf(", then %d kernels\n", len(s.Epilogue(p)))
+	}
+	fmt.Println(s.Evidence)
+	// Output:
+	// by step label: 1 kernels, then layers of 10 10 10 14 14 14 14 14, then 3 kernels
+	// by step label: 1 kernels, then layers of 10 10 10 14 14 14 14 14, then 3 kernels
+	// 8 layers in each of 2 passes, by step label
+}
+
+// The script's way: from one anchor to the next, and only the most frequent length.
+func ExampleCut() {
+	t := load("eager_dense_prefix.json.gz")
+	s, err := tracelayer.Segment(t, tracelayer.AnchorProfile("flash_fwd_splitkv_mla"), &tracelayer.SegmentOptions{Cut: tracelayer.CutAnchors})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -252,10 +273,63 @@ func ExampleSegmentOptions() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(s.Evidence)
+	fmt.Printf("%d passes of %d layers\n", s.NumPasses, s.LayersPerPass)
 	// Output:
 	// mixed: true
-	// 4 layers a pass as given, 12 anchors in all (passes: 3)
+	// 3 passes of 4 layers
+}
+
+// Decode passes are the default where labels tell. One phase, or some passes,
+// are a choice.
+func ExamplePassFilter() {
+	t := load("trtllm_mixed.json.gz")
+	p := tracelayer.AnchorProfile("fmhaSm100")
+	for _, f := range []tracelayer.PassFilter{{}, {Phase: tracelayer.PhasePrefill}, {AllPhases: true, Skip: 1}} {
+		s, err := tracelayer.Segment(t, p, &tracelayer.SegmentOptions{Passes: f})
+		if err != nil {
+			log.Fatal(err)
+		}
+		var phases []tracelayer.Phase
+		for _, pass := range s.Passes {
+			if pass.Out == "" {
+				phases = append(phases, s.Attribution.Steps[pass.Step].Phase)
+			}
+		}
+		fmt.Println(phases)
+	}
+	// Output:
+	// [decode decode decode]
+	// [prefill]
+	// [mixed mixed decode decode decode]
+}
+
+// How long the kernels of each step run, by what leads from them to the step.
+func ExampleAttribute() {
+	t := load("atom_tiny.json")
+	a := tracelayer.Attribute(t)
+	busy := map[int32]time.Duration{}
+	for i, k := range t.Kernels {
+		busy[a.Step[i]] += max(k.Dur, 0)
+	}
+	fmt.Printf("%d kernels by GPU label, %d by launch, %d in no step\n", a.ByLabel, a.ByLaunch, a.Unplaced)
+	for i, s := range a.Steps {
+		fmt.Println(s.Name, busy[int32(i)])
+	}
+	// Output:
+	// 0 kernels by GPU label, 30 by launch, 0 in no step
+	// decode[bs=4 tok=4 d=4] 145.305µs
+	// decode[bs=4 tok=4 d=4] 146.865µs
+}
+
+// Where the time of a pass goes. The parts and idle are the span, to the nanosecond.
+func ExampleMeter_PassTimes() {
+	s := segment("sglang_decode.json.gz", "flash_fwd_splitkv_mla_kernel")
+	t := tracelayer.NewMeter(s.Trace, s.Profile).PassTimes(s, s.Passes[0])
+	fmt.Printf("layers %v + prologue %v + epilogue %v + idle %v = %v\n", t.Layers, t.Prologue, t.Epilogue, t.Idle, t.Span)
+	fmt.Println(t.Layers+t.Prologue+t.Epilogue+t.Idle == t.Span)
+	// Output:
+	// layers 840.544µs + prologue 2.88µs + epilogue 247.072µs + idle 38.048µs = 1.128544ms
+	// true
 }
 
 // An analysis of one's own: what the slowest layer spends in communication.
@@ -272,14 +346,14 @@ func ExampleSegments_All() {
 		}
 	}
 	slowest := s.Layers[0].Ordinal
-	for _, l := range s.Layers {
+	for _, l := range s.Kept() {
 		if total[l.Ordinal] > total[slowest] {
 			slowest = l.Ordinal
 		}
 	}
 	fmt.Printf("layer %d: %v of %v\n", slowest, comm[slowest], total[slowest])
 	// Output:
-	// layer 2092: 59.118µs of 518.222µs
+	// layer 1055: 59.118µs of 519.582µs
 }
 
 func ExampleSegments_Kernels() {
@@ -288,10 +362,10 @@ func ExampleSegments_Kernels() {
 		fmt.Println(k.Dur, tracelayer.Simplify(s.Trace.KernelName(k)))
 	}
 	// Output:
+	// 6.239µs aiter::add_rmsnorm_quant_kernel
 	// 14.439µs aiter::pa_bf16_pertokenFp8_gqa8_2tg_4w
 	// 15.839µs ck::kernel_gemm_xdl_cshuffle_v3
 	// 5.679µs dynamic_per_group_scaled_quant_kernel
-	// 5.999µs aiter::add_rmsnorm_quant_kernel
 }
 
 // The position whose longest kernel is furthest from its median, and where that
@@ -311,7 +385,7 @@ func ExampleSummarize() {
 	at := s.Trace.Kernels[s.Order[int(layer.Start)+p.Pos]].Start - s.Trace.Origin
 	fmt.Printf("the maximum is in layer %d, %.6f s on Perfetto's clock\n", layer.Ordinal, float64(at)/1e9)
 	// Output:
-	// position 3, AllReduce (custom): median 17.4 us, maximum 29.6 us (1.70 times)
+	// position 7, AllReduce (custom): median 17.4 us, maximum 29.6 us (1.70 times)
 	// the maximum is in layer 17, 2.595788 s on Perfetto's clock
 }
 

@@ -37,7 +37,7 @@ func (s *Segments) anchorSteps() ([]Step, []int32) {
 // decode steps by size.
 func (s *Segments) countPhases(steps []Step, of []int32) {
 	var counts [len(phaseNames)]int
-	for _, l := range s.Layers {
+	for _, l := range s.Kept() {
 		phase := PhaseUnknown
 		if step := of[l.Ordinal]; step >= 0 {
 			phase = steps[step].Phase
@@ -103,7 +103,7 @@ func (s *Segments) layersByStep(steps []Step, of []int32) (layers int, why strin
 	case !s.allAlike(decode):
 		return unknown("the decode steps hold layers of other kinds than those kept")
 	}
-	s.LayersPerPass, s.Passes, s.Alike = whole, len(decode), true
+	s.LayersPerPass, s.NumPasses, s.Alike = whole, len(decode), true
 	return whole, fmt.Sprintf("%d anchors in each of %d decode steps, by their labels", whole, len(decode))
 }
 
@@ -196,6 +196,20 @@ func repeats(sign []NameID) bool {
 	return false
 }
 
+// holdsAnother reports whether a layer is another one and, in front of it or
+// behind it, four or more kernels: a layer without the anchor may lie there.
+func (s *Segments) holdsAnother() bool {
+	for _, long := range s.signs {
+		for _, short := range s.signs {
+			n := len(short)
+			if len(long) >= n+4 && (slices.Equal(long[:n], short) || slices.Equal(long[len(long)-n:], short)) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // passesGiven divides the anchors by a number of layers that the user knows.
 func (s *Segments) passesGiven(layers int) error {
 	passes, rest := s.Anchors/layers, s.Anchors%layers
@@ -208,7 +222,7 @@ func (s *Segments) passesGiven(layers int) error {
 		return refuse(ErrRemainder, "%d anchors, %d layers a pass: but from anchor %d to the next there are %d kernels, and a layer has %d: "+
 			"passes seem to end elsewhere", s.Anchors, layers, at-1, s.gaps[at-1], s.KernelsPerLayer)
 	}
-	s.LayersPerPass, s.Passes = layers, passes
+	s.LayersPerPass, s.NumPasses = layers, passes
 	s.Evidence = fmt.Sprintf("%d layers a pass as given, %d anchors in all (passes: %d)", layers, s.Anchors, passes)
 	var runs []passRun
 	for i := range passes {

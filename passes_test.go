@@ -48,7 +48,7 @@ func times(n int, p tracegen.Pass) []tracegen.Pass {
 }
 
 // TestLayersPerPass: the number of layers of a pass is right or not said. want
-// is what has to be said, 0 where silence is right.
+// and whole are what has to be said, 0 where silence is right.
 func TestLayersPerPass(t *testing.T) {
 	t.Parallel()
 	twelve := tracegen.Repeat(plainLayer, 12)
@@ -66,21 +66,22 @@ func TestLayersPerPass(t *testing.T) {
 		name   string
 		labels tracegen.Family
 		passes []tracegen.Pass
-		want   int
+		want   int // from anchor to anchor
+		whole  int // of whole layers
 	}{
-		{"equal passes", tracegen.ATOM, times(5, decode), 12},
-		{"equal passes, SGLang", tracegen.SGLang, times(3, decode), 12},
-		{"a stray in the middle of each pass", tracegen.ATOM, times(4, strayed), 12},
-		{"the first pass cut off", tracegen.ATOM, append([]tracegen.Pass{cut}, times(3, decode)...), 12},
-		{"one pass", tracegen.SGLang, times(1, strayed), 0},
-		{"prefill with the same kernels", tracegen.ATOM, append(times(1, prefill), times(3, decode)...), 0},
-		{"verify steps with the same kernels", tracegen.SGLang, append(times(4, verify), times(4, decode)...), 0},
-		{"micro-batches", tracegen.ATOM, times(3, tbo), 0},
-		{"another last layer", tracegen.ATOM, times(4, lastSlow), 0},
-		{"a dense prefix", tracegen.ATOM, times(4, prefix), 0},
-		{"another layer in the middle", tracegen.ATOM, times(4, mid), 0},
-		{"a hybrid of 3 to 1", tracegen.ATOM, times(4, hybrid), 0},
-		{"no labels", tracegen.Family(-1), times(4, decode), 0},
+		{"equal passes", tracegen.ATOM, times(5, decode), 12, 12},
+		{"equal passes, SGLang", tracegen.SGLang, times(3, decode), 12, 12},
+		{"a stray in the middle of each pass", tracegen.ATOM, times(4, strayed), 12, 12},
+		{"the first pass cut off", tracegen.ATOM, append([]tracegen.Pass{cut}, times(3, decode)...), 12, 12},
+		{"one pass", tracegen.SGLang, times(1, strayed), 0, 12},
+		{"prefill with the same kernels", tracegen.ATOM, append(times(1, prefill), times(3, decode)...), 0, 12},
+		{"verify steps with the same kernels", tracegen.SGLang, append(times(4, verify), times(4, decode)...), 0, 12},
+		{"micro-batches", tracegen.ATOM, times(3, tbo), 0, 0},
+		{"another last layer", tracegen.ATOM, times(4, lastSlow), 0, 12},
+		{"a dense prefix", tracegen.ATOM, times(4, prefix), 0, 12},
+		{"another layer in the middle", tracegen.ATOM, times(4, mid), 0, 12},
+		{"a hybrid of 3 to 1", tracegen.ATOM, times(4, hybrid), 0, 0},
+		{"no labels", tracegen.Family(-1), times(4, decode), 0, 12},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,17 +90,23 @@ func TestLayersPerPass(t *testing.T) {
 				spec.Labels = []tracegen.Family{tt.labels}
 			}
 			trace, _ := generatedSpec(t, spec)
-			for _, anchor := range []string{"attention_fwd", "norm_kernel", "scan"} {
-				s, err := Segment(trace, AnchorProfile(anchor), nil)
-				if err != nil {
-					continue // no such kernel
-				}
-				said := s.LayersPerPass
-				if !s.Alike {
-					said = 0
-				}
-				if said != 0 && said != 12 || anchor == "attention_fwd" && said != tt.want {
-					t.Errorf("%s: %d layers a pass, want %d: %s", anchor, said, tt.want, s.Evidence)
+			for _, cut := range []Cut{CutAnchors, CutLayers} {
+				for _, anchor := range []string{"attention_fwd", "norm_kernel", "scan"} {
+					s, err := Segment(trace, AnchorProfile(anchor), &SegmentOptions{Cut: cut})
+					if err != nil {
+						continue // no such kernel, or refused
+					}
+					said := s.LayersPerPass
+					if !s.Alike {
+						said = 0
+					}
+					want := tt.want
+					if cut == CutLayers {
+						want = tt.whole
+					}
+					if said != 0 && said != 12 || anchor == "attention_fwd" && said != want {
+						t.Errorf("cut %d, %s: %d layers a pass, want %d: %s", cut, anchor, said, want, s.Evidence)
+					}
 				}
 			}
 		})
@@ -120,8 +127,8 @@ func TestNumLayersGiven(t *testing.T) {
 		{labelled, 12, true}, {labelled, 6, false}, {labelled, 24, false}, {labelled, 7, false},
 		{bare, 12, true}, {bare, 48, false}, {bare, 6, false}, {bare, 8, false}, {bare, 7, false},
 	} {
-		s, err := Segment(tt.trace, AnchorProfile("attention_fwd"), &SegmentOptions{NumLayers: tt.layers})
-		if tt.ok && (err != nil || s.LayersPerPass != tt.layers || !s.Alike || s.Passes != 4) || !tt.ok && !errors.Is(err, ErrRemainder) {
+		s, err := Segment(tt.trace, AnchorProfile("attention_fwd"), &SegmentOptions{Cut: CutAnchors, NumLayers: tt.layers})
+		if tt.ok && (err != nil || s.LayersPerPass != tt.layers || !s.Alike || s.NumPasses != 4) || !tt.ok && !errors.Is(err, ErrRemainder) {
 			t.Errorf("%d layers: %v", tt.layers, err)
 		}
 	}
@@ -133,7 +140,7 @@ func TestPhases(t *testing.T) {
 	twelve := tracegen.Repeat(plainLayer, 12)
 	prefill := passSpec(twelve, func(p *tracegen.Pass) { p.Phase, p.Requests = tracegen.Prefill, 2 })
 	trace, _ := generatedSpec(t, tracegen.Spec{Seed: 9, Labels: []tracegen.Family{tracegen.ATOM}, Passes: append(times(1, prefill), times(2, passSpec(twelve, nil))...)})
-	s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), &SegmentOptions{Cut: CutAnchors})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -132,7 +132,7 @@ func readJSON(t *testing.T, file string, v any) {
 
 func compareOracle(t *testing.T, trace *Trace, anchor, stream string, want oracle) {
 	t.Helper()
-	s, err := Segment(trace, AnchorProfile(anchor), &SegmentOptions{Stream: stream})
+	s, err := Segment(trace, AnchorProfile(anchor), &SegmentOptions{Cut: CutAnchors, Stream: stream})
 	if want.Gap == 0 {
 		var refused *SegmentError
 		if !errors.Is(err, ErrNoAnchor) || !errors.As(err, &refused) || refused.Anchors != want.Anchors {
@@ -210,7 +210,7 @@ func TestNoFalsePass(t *testing.T) {
 			continue
 		}
 		for _, name := range trace.Names {
-			s, err := Segment(trace, AnchorProfile(name), nil)
+			s, err := Segment(trace, AnchorProfile(name), &SegmentOptions{Cut: CutAnchors})
 			if err == nil && s.LayersPerPass != 0 {
 				t.Errorf("%s: %d layers per pass by %.60q: %s", filepath.Base(file), s.LayersPerPass, name, s.Evidence)
 			}

@@ -2,6 +2,7 @@ package tracelayer
 
 import (
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -10,35 +11,73 @@ import (
 )
 
 // SegmentOptions says which kernels are cut and how. The zero value, and nil,
-// take every kernel and merge all streams in time order.
+// cut whole layers of the decode steps, of all streams that take part in them.
 type SegmentOptions struct {
 	// PID, Device and Stream keep the kernels of one process, device or stream,
 	// compared as text. Empty keeps all.
 	PID, Device, Stream string
+	// Cut is what a layer is; the zero value is CutLayers.
+	Cut Cut
 	// NumLayers is the number of layers of a pass, 0 or less when not known.
 	// Anchors that do not divide by it are ErrRemainder.
 	NumLayers int
+	// Passes says which passes are kept. With CutAnchors there are none to choose.
+	Passes PassFilter
 }
+
+// A Cut is a way to cut kernels into layers.
+type Cut int
+
+const (
+	// CutLayers cuts passes into prologue, whole layers and epilogue. A layer
+	// begins where its first kernel does, mostly a norm, and the last layer of
+	// a pass is closed by the pass's end. Kernels of side streams that do not
+	// recur in the layers are strays.
+	CutLayers Cut = iota
+	// CutAnchors cuts from each anchor to the next over all selected kernels,
+	// and keeps the intervals of the most frequent length. The last layer of a
+	// pass is never one of them. This is what the script did.
+	CutAnchors
+)
 
 // Segments is a trace cut into layers. It shares memory with the trace and is
 // never changed after Segment returned it.
 type Segments struct {
 	Trace   *Trace
 	Profile *Profile
+	Cut     Cut
 	// Order lists the selected kernels in the order in which they were cut, as
-	// indices into Trace.Kernels. A layer is a range of it.
+	// indices into Trace.Kernels: pass after pass, by start within each. A layer
+	// is a range of it. With CutLayers strays are not in it.
 	Order []int32
-	// Layers are the kept layers, in order.
+	// Layers are the layers found, in order of Order. Those of passes that are
+	// Out are among them; Kept leaves them out.
 	Layers []Layer
-	// LeftOut counts the intervals that were not kept, by reason, in order of
-	// first appearance. The layers kept and left out add up to Anchors.
+	// LeftOut counts the anchors that opened no kept layer, by reason, in order
+	// of first appearance. With the kept layers they add up to Anchors.
 	LeftOut []LeftOut
 
-	Anchor          string // the anchor pattern
-	Anchors         int    // selected kernels that match it
-	KernelsPerLayer int    // the dominant gap: the most frequent number of kernels from anchor to anchor
-	Gaps            []Gap  // how often each gap occurs, most frequent first, ties in order of appearance
-	Tie             bool   // another gap is as frequent as the dominant one, which was seen first
+	Anchor  string // the anchor pattern
+	Anchors int    // selected kernels that match it, strays aside
+
+	// Passes are the passes that have an anchor, in order of time; nil with CutAnchors.
+	Passes []Pass
+	// Attribution is of all kernels of the trace; nil with CutAnchors.
+	Attribution *Attribution
+	// Strays are the selected kernels of streams that are in no layer, as
+	// indices into Trace.Kernels, by start; nil with CutAnchors.
+	Strays []int32
+	// NoAnchor is the number of selected kernels in passes without an anchor.
+	NoAnchor int
+	// Filter is the choice of passes that was made, defaults filled in.
+	Filter PassFilter
+
+	// KernelsPerLayer is the most frequent number of kernels of a kept layer. With CutAnchors it is the dominant gap.
+	KernelsPerLayer int
+	// Gaps says how often each number of kernels from anchor to anchor occurs,
+	// most frequent first, ties in order of appearance; nil with CutLayers.
+	Gaps []Gap
+	Tie  bool // another gap is as frequent as the dominant one, which was seen first
 
 	// Phases counts the kept layers by the phase of the step they begin in, in
 	// the order of the constants; PhaseUnknown is for those without a step.
@@ -47,13 +86,14 @@ type Segments struct {
 	// requests, most layers first, ties in order of appearance.
 	Sizes []SizeLayers
 
-	// LayersPerPass is the number of layers of a pass, and Passes the number of
-	// whole passes; both are 0 when nothing proves them.
-	LayersPerPass, Passes int
-	// Alike: the kept layers have one sequence of kernels, and every interval of
-	// the passes but the trace's last holds it in order, whatever stands between:
-	// strays, or the end of a pass and the beginning of the next. Then
-	// LayersPerPass times the mean layer is a pass's time in layers.
+	// LayersPerPass is the number of layers of a pass, and NumPasses the number
+	// of whole kept passes; both are 0 when nothing proves them.
+	LayersPerPass, NumPasses int
+	// Alike: the mean layers add up to a pass's time in layers. With CutLayers
+	// all layers of the whole passes are kept. With CutAnchors the kept layers
+	// have one sequence of kernels, and every interval of the passes but the
+	// trace's last holds it in order, whatever stands between: strays, or the end
+	// of a pass and the beginning of the next.
 	Alike bool
 	// Evidence says in words what LayersPerPass rests on, or why it is 0.
 	Evidence string
@@ -64,9 +104,11 @@ type Segments struct {
 	signs      [][]NameID // the distinct sequences of names, in order of appearance
 }
 
-// A Layer is the kernels Order[Start:End], beginning with its anchor.
+// A Layer is the kernels Order[Start:End]. With CutAnchors it begins with its anchor.
 type Layer struct {
-	Ordinal    int   // which of the Segments.Anchors opens it, from 0
+	Ordinal    int   // which of the Segments.Anchors it holds, from 0
+	Pass       int   // index into Segments.Passes; -1 with CutAnchors
+	Index      int   // place among the layers of its pass, from 0
 	Start, End int32 // range of Segments.Order
 }
 
@@ -105,11 +147,26 @@ func (s *Segments) Kernels(l Layer) iter.Seq[Kernel] {
 	}
 }
 
+// Kept yields the layers that take part in the statistics, with their indices
+// in Layers: all but those of passes that are Out.
+func (s *Segments) Kept() iter.Seq2[int, Layer] {
+	return func(yield func(int, Layer) bool) {
+		for i, l := range s.Layers {
+			if l.Pass >= 0 && s.Passes[l.Pass].Out != "" {
+				continue
+			}
+			if !yield(i, l) {
+				return
+			}
+		}
+	}
+}
+
 // All yields every kernel of every kept layer with its layer, in the order of
 // Layers and of Kernels.
 func (s *Segments) All() iter.Seq2[Layer, Kernel] {
 	return func(yield func(Layer, Kernel) bool) {
-		for _, l := range s.Layers {
+		for _, l := range s.Kept() {
 			for k := range s.Kernels(l) {
 				if !yield(l, k) {
 					return
@@ -119,20 +176,26 @@ func (s *Segments) All() iter.Seq2[Layer, Kernel] {
 	}
 }
 
-// Segment cuts a trace into layers: from each anchor to the next one. The most
-// frequent number of kernels between two anchors, the dominant gap, is what a
-// layer has; intervals of another length are left out and counted (they are
-// other phases, other kinds of layers, or the step from one pass to the next),
-// and so is the last anchor, since no next one closes its interval.
+// Segment cuts a trace into layers, each of which holds one anchor.
+//
+// With CutLayers the kernels are first put into passes: by the step they belong
+// to (see [Attribute]), else by graph launch, else at places where kernels stand
+// between two layers that occur in no layer. Strays go out, and each pass is
+// cut where the kernels in front of its anchors begin to be alike. Passes that
+// the filter does not choose, or that the recording cut off, are Out.
+//
+// With CutAnchors each interval from one anchor to the next is a layer if it
+// has the most frequent number of kernels. Intervals of another length are left
+// out and counted (they are other phases, other kinds of layers, or the step
+// from one pass to the next), and so is the last anchor, since no next one
+// closes its interval.
 //
 // The kernels must be of one process and one device (ErrMixed) and at least
-// two of them must match the anchor (ErrNoAnchor); without any kernel the error
-// is ErrNoKernels, and ErrRemainder if the anchors do not divide by
-// opts.NumLayers. All four come as a *SegmentError with the numbers. A profile
-// without an anchor is an error of no type.
-//
-// BUG: micro-batches that interleave, and draft and verify layers that share an
-// anchor, are not told apart.
+// two of them must match the anchor (ErrNoAnchor). Without any kernel the error
+// is ErrNoKernels, without a layer ErrNoLayers, ErrRemainder if the anchors do
+// not divide by opts.NumLayers, and ErrInterleaved for two micro-batches. All
+// come as a *SegmentError with the numbers. A profile without an anchor is an
+// error of no type.
 func Segment(t *Trace, p *Profile, opts *SegmentOptions) (*Segments, error) {
 	if p == nil || p.anchor == "" {
 		return nil, errors.New("segment: the profile has no anchor")
@@ -140,15 +203,19 @@ func Segment(t *Trace, p *Profile, opts *SegmentOptions) (*Segments, error) {
 	if opts == nil {
 		opts = &SegmentOptions{}
 	}
-	s := &Segments{Trace: t, Profile: p, Anchor: p.anchor}
+	s := &Segments{Trace: t, Profile: p, Cut: opts.Cut, Anchor: p.anchor}
 	var err error
 	if s.Order, err = selectKernels(t, opts); err == nil {
 		err = s.findAnchors(p)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case opts.Cut == CutAnchors:
 		s.measureGaps()
 		s.keepLayers()
 		err = s.countPasses(opts.NumLayers)
+	default:
+		err = s.cutWhole(opts)
 	}
 	if err != nil {
 		return nil, s.refuse(err, opts)
@@ -181,7 +248,17 @@ func (s *Segments) refuse(err error, opts *SegmentOptions) error {
 	if r.err == ErrNoAnchor {
 		e.Candidates = candidates(s)
 	}
+	if captureOnly(s.Trace) {
+		e.Detail += "; the only steps in the labels are graphs being captured: this is a capture trace, and nothing of the model ran in it"
+	}
 	return e
+}
+
+// captureOnly reports whether the labels show graphs being captured and no step
+// that ran.
+func captureOnly(t *Trace) bool {
+	steps := Steps(t)
+	return len(steps) > 0 && !slices.ContainsFunc(steps, func(s Step) bool { return s.Phase != PhaseCapture })
 }
 
 // selectKernels lists the kernels that the options select, and refuses a mixture.
@@ -335,7 +412,7 @@ func (s *Segments) keepLayers() {
 	reasons := map[int32]int{} // index into LeftOut by gap
 	for i, g := range s.gaps {
 		if int(g) == s.KernelsPerLayer {
-			s.Layers = append(s.Layers, Layer{i, s.anchors[i], s.anchors[i+1]})
+			s.Layers = append(s.Layers, Layer{Ordinal: i, Pass: -1, Index: i, Start: s.anchors[i], End: s.anchors[i+1]})
 			continue
 		}
 		at, ok := reasons[g]
@@ -350,32 +427,37 @@ func (s *Segments) keepLayers() {
 	s.sign()
 }
 
-// sign finds the distinct sequences of names among the kept layers.
+// sign finds the distinct sequences of names among the layers.
 func (s *Segments) sign() {
 	seen := map[string]int32{}
 	s.signatures = make([]int32, len(s.Layers))
 	var key []byte
 	for i, l := range s.Layers {
-		key = key[:0]
-		for _, k := range s.Order[l.Start:l.End] {
-			n := s.Trace.Kernels[k].Name
-			key = append(key, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
-		}
+		kernels := s.Order[l.Start:l.End]
+		key = s.nameKey(key[:0], kernels)
 		id, ok := seen[string(key)]
 		if !ok {
 			id = int32(len(s.signs))
 			seen[string(key)] = id
-			s.signs = append(s.signs, s.namesOf(l.Start, l.End))
+			s.signs = append(s.signs, s.names(kernels))
 		}
 		s.signatures[i] = id
 	}
 }
 
-// namesOf is the sequence of names of Order[start:end].
-func (s *Segments) namesOf(start, end int32) []NameID {
-	names := make([]NameID, 0, end-start)
-	for _, k := range s.Order[start:end] {
-		names = append(names, s.Trace.Kernels[k].Name)
+// nameKey appends the names of some kernels to dst, as bytes to look up.
+func (s *Segments) nameKey(dst []byte, kernels []int32) []byte {
+	for _, k := range kernels {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(s.Trace.Kernels[k].Name))
+	}
+	return dst
+}
+
+// names are the names of some kernels.
+func (s *Segments) names(kernels []int32) []NameID {
+	names := make([]NameID, len(kernels))
+	for i, k := range kernels {
+		names[i] = s.Trace.Kernels[k].Name
 	}
 	return names
 }

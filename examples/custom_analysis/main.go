@@ -38,7 +38,7 @@ func run(trace, anchor string, stdout io.Writer) error {
 		return err
 	}
 	comm, total := commShare(s, p)
-	for _, l := range s.Layers {
+	for _, l := range s.Kept() {
 		c, all := comm[l.Ordinal], total[l.Ordinal]
 		share := 0.0
 		if all > 0 {

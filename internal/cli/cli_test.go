@@ -62,9 +62,9 @@ func TestFlagsInAnyOrder(t *testing.T) {
 			t.Errorf("%q: %v", args, err)
 			continue
 		}
-		op, err := f.Operand("the trace file")
-		if op != "trace" || word != "w" || err != nil {
-			t.Errorf("%q: operand %q, word %q, error %v", args, op, word, err)
+		ops, err := f.Operands("the trace file")
+		if len(ops) != 1 || ops[0] != "trace" || word != "w" || err != nil {
+			t.Errorf("%q: operands %q, word %q, error %v", args, ops, word, err)
 		}
 	}
 }
@@ -80,11 +80,12 @@ func TestFlagsRefuse(t *testing.T) {
 		{[]string{"x", "--num", "many"}, `invalid argument "many" for "--num" flag: must be an integer`},
 		{nil, "missing argument: the trace file"},
 		{[]string{""}, "empty argument: the trace file"},
-		{[]string{"a", "b"}, "one argument expected (the trace file), got 2: a b"},
+		{[]string{"a", ""}, "empty argument: the trace file"},
+		{[]string{"-", "b", "-"}, "standard input (-) can be read only once"},
 	} {
 		f, _, err := parseFlags(tt.args...)
 		if err == nil {
-			_, err = f.Operand("the trace file")
+			_, err = f.Operands("the trace file")
 		}
 		if _, ok := errors.AsType[*UsageError](err); !ok || err.Error() != tt.want {
 			t.Errorf("%q: got error %v, want a UsageError %q", tt.args, err, tt.want)

@@ -111,7 +111,7 @@ func fill(f *os.File, write func(io.Writer) error) error {
 func CheckOutput(flag, path, input string) error {
 	dir, base := filepath.Split(path)
 	if info, err := os.Stat(path); base == "" || base == "-" || err == nil && info.IsDir() {
-		return Usagef("%s %s names a directory, not a file", flag, path)
+		return Usagef("%s %s does not name a file to write", flag, path)
 	}
 	if dir == "" {
 		dir = "."

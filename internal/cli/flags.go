@@ -97,15 +97,23 @@ func (f *Flags) refuseEmpty() error {
 	return err
 }
 
-// Operand is the one operand of a command that takes one: what says what it is.
-func (f *Flags) Operand(what string) (string, error) {
-	switch {
-	case f.NArg() == 0:
-		return "", Usagef("missing argument: %s", what)
-	case f.NArg() > 1:
-		return "", Usagef("one argument expected (%s), got %d: %s", what, f.NArg(), strings.Join(f.Args(), " "))
-	case f.Arg(0) == "":
-		return "", Usagef("empty argument: %s", what)
+// Operands are the operands of a command that takes one or more: what says what
+// they are.
+func (f *Flags) Operands(what string) ([]string, error) {
+	if f.NArg() == 0 {
+		return nil, Usagef("missing argument: %s", what)
 	}
-	return f.Arg(0), nil
+	stdin := 0
+	for _, name := range f.Args() {
+		switch name {
+		case "":
+			return nil, Usagef("empty argument: %s", what)
+		case "-":
+			stdin++
+		}
+	}
+	if stdin > 1 {
+		return nil, Usagef("standard input (-) can be read only once")
+	}
+	return f.Args(), nil
 }

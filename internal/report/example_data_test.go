@@ -13,12 +13,13 @@ const us = int64(time.Microsecond)
 // trace's zero is at 1 ms and layer i starts at (2 + i) ms.
 func small() *Layers {
 	t := &tracelayer.Trace{
-		Name:   "small.json",
-		Origin: tracelayer.Time(1000 * us),
-		Names:  []string{"void pa_bf16_demo<64>(int)", "gemm_a", "gemm_b", "flag"},
+		Name:     "small.json",
+		Metadata: tracelayer.Metadata{Rank: -1},
+		Origin:   tracelayer.Time(1000 * us),
+		Names:    []string{"void pa_bf16_demo<64>(int)", "gemm_a", "gemm_b", "flag"},
 	}
 	s := &tracelayer.Segments{
-		Trace: t, Anchor: "pa_bf16", Anchors: 7, KernelsPerLayer: 3,
+		Trace: t, Cut: tracelayer.CutAnchors, Anchor: "pa_bf16", Anchors: 7, KernelsPerLayer: 3,
 		Gaps:     []tracelayer.Gap{{Kernels: 3, Count: 4}, {Kernels: 5, Count: 2}},
 		LeftOut:  []tracelayer.LeftOut{{Layers: 1, Why: "last anchor: no next one"}, {Layers: 2, Why: "5 kernels instead of 3"}},
 		Evidence: "no launch or step label tells passes apart",
@@ -49,7 +50,7 @@ func small() *Layers {
 func spec() *Layers {
 	l := small()
 	s := l.segments()
-	s.LayersPerPass, s.Passes, s.Alike, s.Evidence = 62, 41, true, "62 anchors in each of 41 graph launches"
+	s.LayersPerPass, s.NumPasses, s.Alike, s.Evidence = 62, 41, true, "62 anchors in each of 41 graph launches"
 	g := &l.Summary.Groups[0]
 	g.Layers, g.TotalUS = 2501, 411.0
 	row := func(pos int, label string, avg, std, lo, hi, pct float64) tracelayer.Position {

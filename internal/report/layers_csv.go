@@ -15,25 +15,32 @@ var csvHead = []string{
 }
 
 // WriteCSV writes one line for each position, of all groups one after the
-// other. Lines end in LF. Times have one decimal; a cell is empty where
-// nothing is known, because no kernel there has a usable duration. Names are
-// whole, with control characters as visible escapes (a TAB as \t), so that
-// every record is one line.
+// other, then those of the prologue and the epilogue. Lines end in LF. Times
+// have one decimal; a cell is empty where nothing is known, because no kernel
+// there has a usable duration. Names are whole, with control characters as
+// visible escapes (a TAB as \t), so that every record is one line.
 func (l *Layers) WriteCSV(w io.Writer) error {
 	out := csv.NewWriter(w)
 	head := csvHead
-	if l.BySignature {
+	keys := l.whole() || l.BySignature
+	if keys {
 		head = append(head[:len(head):len(head)], "group_key", "layers")
 	}
 	_ = out.Write(head) // Error below returns the first one
-	for _, g := range l.Summary.Groups {
+	write := func(key string, g tracelayer.Group) {
 		for _, p := range g.Positions {
 			rec := csvRecord(p)
-			if l.BySignature {
-				rec = append(rec, cell(g.Key), strconv.Itoa(g.Layers))
+			if keys {
+				rec = append(rec, cell(key), strconv.Itoa(g.Layers))
 			}
 			_ = out.Write(rec)
 		}
+	}
+	for _, g := range l.Summary.Groups {
+		write(g.Key, g)
+	}
+	for _, p := range l.parts() {
+		write(p.key, p.Group)
 	}
 	out.Flush()
 	return out.Error()

@@ -17,6 +17,7 @@ const layersSchema = "tracelayer/trace_layer/1"
 type layersDoc struct {
 	Schema        string     `json:"schema"`
 	Trace         string     `json:"trace"`
+	Rank          *int       `json:"rank"`
 	Streams       string     `json:"streams"`
 	Detected      bool       `json:"detected"` // the anchor was found, not given
 	Kernels       int        `json:"kernels"`
@@ -27,7 +28,8 @@ type layersDoc struct {
 	LayersPerPass *int       `json:"layers_per_pass"`
 	Groups        []groupDoc `json:"groups"`
 	LeftOut       leftOutDoc `json:"left_out"`
-	Warnings      []string   `json:"warnings"`
+	passesDoc
+	Warnings []string `json:"warnings"`
 }
 
 type decodeDoc struct {
@@ -40,6 +42,7 @@ type groupDoc struct {
 	KernelsPerLayer int           `json:"kernels_per_layer"`
 	Layers          int           `json:"layers"`
 	TotalUS         float64       `json:"total_us"`
+	Times           *timesDoc     `json:"times"` // null without whole layers
 	Positions       []positionDoc `json:"positions"`
 }
 
@@ -60,7 +63,8 @@ type positionDoc struct {
 	Count     int      `json:"count"`
 	Purity    float64  `json:"purity"`
 	Variants  int      `json:"variants"`
-	MaxLayer  *int     `json:"max_layer"`
+	MaxLayer  *int     `json:"max_layer"` // null in a prologue or epilogue
+	MaxPass   *int     `json:"max_pass"`  // null in a layer
 	MaxAtS    *float64 `json:"max_at_s"`
 }
 
@@ -95,12 +99,14 @@ func (t bsTable) MarshalJSON() ([]byte, error) {
 // line end. Times and ratios have three decimals, percentages one and
 // purities four (1 means pure, nothing is rounded up to it); what is not known is
 // null. The layers of all groups and the left-out ones add up to anchors.
-func (l *Layers) WriteJSON(w io.Writer) error {
+func (l *Layers) WriteJSON(w io.Writer) error { return writeJSON(w, l.doc()) }
+
+func writeJSON(w io.Writer, doc any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // template names are full of < and >
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(l.doc()); err != nil {
+	if err := enc.Encode(doc); err != nil {
 		return err
 	}
 	_, err := w.Write(escapeJSON(b.Bytes()))
@@ -113,19 +119,22 @@ func (l *Layers) doc() layersDoc {
 		Schema:   layersSchema,
 		Trace:    valid(s.Trace.Name),
 		Streams:  valid(l.Streams),
-		Kernels:  len(s.Order),
+		Kernels:  l.kernels(),
 		Anchor:   valid(s.Anchor),
 		Anchors:  s.Anchors,
 		Groups:   []groupDoc{},
 		LeftOut:  leftOutDoc{Layers: l.leftOut(), Reasons: []reasonDoc{}},
 		Warnings: []string{},
 	}
+	if rank := rankOf(s.Trace); rank >= 0 {
+		d.Rank = &rank
+	}
 	if l.Decode != nil {
 		d.DecodeBS = &decodeDoc{Dominant: l.Decode.Dominant, Counts: byFrequency(l.Decode.Counts)}
 	}
 	if s.LayersPerPass > 0 {
 		d.LayersPerPass = new(s.LayersPerPass)
-		d.Passes = new(s.Passes)
+		d.Passes = new(s.NumPasses)
 	}
 	for _, g := range l.Summary.Groups {
 		d.Groups = append(d.Groups, l.groupDoc(g))
@@ -133,6 +142,7 @@ func (l *Layers) doc() layersDoc {
 	for _, o := range s.LeftOut {
 		d.LeftOut.Reasons = append(d.LeftOut.Reasons, reasonDoc{o.Layers, valid(o.Why)})
 	}
+	d.passesDoc = l.passesDoc()
 	d.Warnings = append(append(d.Warnings, Warnings(s.Trace)...), l.Notes()...)
 	return d
 }
@@ -145,15 +155,21 @@ func (l *Layers) groupDoc(g tracelayer.Group) groupDoc {
 		TotalUS:         round(g.TotalUS, 3),
 		Positions:       []positionDoc{},
 	}
+	if l.whole() {
+		d.Times = new(groupTimes(g))
+	}
 	for _, p := range g.Positions {
-		d.Positions = append(d.Positions, l.positionDoc(p, g.TotalUS))
+		doc, at := l.positionDoc(p, g.TotalUS, l.inLayers)
+		doc.MaxLayer = at
+		d.Positions = append(d.Positions, doc)
 	}
 	return d
 }
 
-func (l *Layers) positionDoc(p tracelayer.Position, totalUS float64) positionDoc {
+// positionDoc also returns the number of the layer or pass with the maximum.
+func (l *Layers) positionDoc(p tracelayer.Position, totalUS float64, in place) (d positionDoc, at *int) {
 	us := func(x float64) *float64 { return rounded(x, 3, p.N > 0) }
-	d := positionDoc{
+	d = positionDoc{
 		Pos: p.Pos, ShortName: valid(p.Class.Label), Kernel: valid(p.Name), Group: valid(p.Class.Group),
 		AvgUS: us(p.AvgUS), StdUS: us(p.StdUS), MinUS: us(p.MinUS),
 		P50US: us(p.P50US), P90US: us(p.P90US), P99US: us(p.P99US), MaxUS: us(p.MaxUS),
@@ -161,11 +177,11 @@ func (l *Layers) positionDoc(p tracelayer.Position, totalUS float64) positionDoc
 		Pct:    rounded(p.Pct, 1, p.N > 0 && totalUS > 0),
 		Count:  p.N, Purity: share(p.Purity, 1, 4), Variants: p.Variants,
 	}
-	if layer, at, ok := l.maxAt(p); ok {
-		d.MaxLayer = &layer
-		d.MaxAtS = new(round(at, 9)) // whole nanoseconds, as the trace has them
+	if number, seconds, ok := l.maxAt(p, in); ok {
+		at = &number
+		d.MaxAtS = new(round(seconds, 9)) // whole nanoseconds, as the trace has them
 	}
-	return d
+	return d, at
 }
 
 // rounded is nil for what is not known.

@@ -23,6 +23,9 @@ const (
 	// maxReasons is how many reasons for left-out layers are listed. A trace
 	// with prefill may have hundreds; JSON has all.
 	maxReasons = 8
+	// maxKinds is how many kinds of layers the text shows. A model has a handful;
+	// a trace of 25 batch sizes, whose kernels differ with the size, has a hundred.
+	maxKinds = 12
 	// lineRunes is where a list under the table is broken.
 	lineRunes = 100
 )
@@ -31,21 +34,25 @@ const (
 func (l *Layers) WriteText(w io.Writer) error {
 	var b bytes.Buffer
 	l.writeHead(&b)
-	for _, g := range l.Summary.Groups {
-		b.WriteByte('\n')
-		if l.BySignature {
-			fmt.Fprintf(&b, "%s: %s of %s, the first at anchor %d\n", Printable(g.Key),
-				count(g.Layers, "layer"), count(len(g.Positions), "kernel"), g.First)
-		}
-		l.writeTable(&b, g)
+	l.writeGroups(&b)
+	if l.whole() {
+		l.writeParts(&b)
+		l.writeTimes(&b)
 	}
 	l.writeLeftOut(&b)
 	l.writeMixed(&b)
+	if l.whole() {
+		l.writeStrays(&b)
+	}
+	if l.whole() && l.Wide {
+		l.writeEvidence(&b)
+	}
 	_, err := w.Write(b.Bytes())
 	return err
 }
 
-// writeHead writes the lines before the table, as the script of spec 000 does.
+// writeHead writes the lines before the table, as the script of spec 000 does,
+// and which passes were chosen.
 func (l *Layers) writeHead(b *bytes.Buffer) {
 	if l.Decode == nil {
 		b.WriteString("No decode annotations found in trace\n")
@@ -57,9 +64,16 @@ func (l *Layers) writeHead(b *bytes.Buffer) {
 		fmt.Fprintf(b, "Decode batch sizes: {%s}\n", strings.Join(sizes, ", "))
 		fmt.Fprintf(b, "Dominant decode bs: %d\n", l.Decode.Dominant)
 	}
-	fmt.Fprintf(b, "Total GPU kernels: %d\n", len(l.segments().Order))
+	fmt.Fprintf(b, "Total GPU kernels: %d\n", l.kernels())
 	fmt.Fprintf(b, "Kernels per layer: %d\n", l.segments().KernelsPerLayer)
 	fmt.Fprintf(b, "Sampled layers: %d\n", l.sampled())
+	if !l.whole() {
+		return
+	}
+	fmt.Fprintf(b, "Phase: %s (%d of %s; %s)\n", l.phase(), len(l.keptPasses()), passes(len(l.segments().Passes)), l.phaseRule())
+	if kinds := l.stepKinds(); len(kinds) > 1 || kinds[0].text != kindText(nil) {
+		fmt.Fprintf(b, "Steps: %s\n", listKinds(kinds))
+	}
 }
 
 // byFrequency sorts most frequent first and keeps the order of equal ones.
@@ -69,30 +83,92 @@ func byFrequency(counts []tracelayer.BSCount) []tracelayer.BSCount {
 	})
 }
 
-func (l *Layers) writeTable(b *bytes.Buffer, g tracelayer.Group) {
-	purity := slices.ContainsFunc(g.Positions, func(p tracelayer.Position) bool { return p.Purity < 1 })
-	tab := texttab.New(l.columns(purity)...)
-	for _, p := range g.Positions {
-		tab.Row(l.row(p, purity)...)
+// writeGroups writes a table for each group, and the time of a whole pass.
+func (l *Layers) writeGroups(b *bytes.Buffer) {
+	groups := l.Summary.Groups
+	end := 0
+	for _, g := range groups[:l.shownGroups()] {
+		b.WriteByte('\n')
+		if l.BySignature || len(groups) > 1 {
+			fmt.Fprintf(b, "%s: %s of %s, the first %s\n", Printable(g.Key),
+				count(g.Layers, "layer"), count(len(g.Positions), "kernel"), l.firstOf(g))
+		}
+		end = l.writeTable(b, g)
 	}
+	if rest := groups[l.shownGroups():]; len(rest) > 0 {
+		layers := 0
+		for _, g := range rest {
+			layers += g.Layers
+		}
+		fmt.Fprintf(b, "\n%s more, of %s, are not shown: the CSV and --json have them, and --bs, --phase or --passes choose\n",
+			count(len(rest), "kind"), count(layers, "layer"))
+	}
+	if ms, ok := l.passMS(); ok && len(groups) > 1 {
+		b.WriteByte('\n')
+		writeClosing(b, end, fmt.Sprintf("x%d layers", l.segments().LayersPerPass), fixed(ms, 2), "ms")
+	}
+}
+
+// shownGroups is the number of groups that the text shows. Kinds beyond
+// maxKinds are left to the CSV and JSON; who asks for signatures gets them.
+func (l *Layers) shownGroups() int {
+	if l.BySignature {
+		return len(l.Summary.Groups)
+	}
+	return min(len(l.Summary.Groups), maxKinds)
+}
+
+// firstOf says where the first layer of a group is.
+func (l *Layers) firstOf(g tracelayer.Group) string {
+	if l.whole() {
+		for _, layer := range l.segments().Layers {
+			if layer.Ordinal == g.First {
+				return fmt.Sprintf("is layer %d of pass %d", layer.Index, layer.Pass)
+			}
+		}
+	}
+	return fmt.Sprintf("at anchor %d", g.First)
+}
+
+// writeTable returns where the column of means ends.
+func (l *Layers) writeTable(b *bytes.Buffer, g tracelayer.Group) (end int) {
+	tab := l.table(g, "Max layer", l.inLayers)
 	fmt.Fprintln(b, tab.Head())
 	fmt.Fprintln(b, tab.Rule())
 	for _, line := range tab.Lines() {
 		fmt.Fprintln(b, line)
 	}
 	fmt.Fprintln(b, tab.Rule())
-	closing := func(what, value, unit string) {
-		width := tab.End(2) - len(indent) - len(what) // value ends where Avg(us) does
-		fmt.Fprintf(b, "%s%s%s %s\n", indent, what, texttab.PadLeft(value, width), unit)
+	end = tab.End(2)
+	writeClosing(b, end, "TOTAL per layer", fixed(g.TotalUS, 1), "us")
+	layers, ms, ok := l.perPass(g)
+	switch {
+	case !ok:
+	case len(l.Summary.Groups) == 1:
+		writeClosing(b, end, fmt.Sprintf("x%d layers", l.segments().LayersPerPass), fixed(ms, 2), "ms")
+	case layers == math.Trunc(layers): // else the kinds differ from pass to pass, and there is no such part of one
+		writeClosing(b, end, fmt.Sprintf("%.0f of %d layers", layers, l.segments().LayersPerPass), fixed(ms, 2), "ms")
 	}
-	closing("TOTAL per layer", fixed(g.TotalUS, 1), "us")
-	if ms, ok := l.passMS(); ok {
-		closing(fmt.Sprintf("x%d layers", l.segments().LayersPerPass), fixed(ms, 2), "ms")
+	return end
+}
+
+// writeClosing writes a line under a table, its value ending at end.
+func writeClosing(b *bytes.Buffer, end int, what, value, unit string) {
+	fmt.Fprintf(b, "%s%s%s %s\n", indent, what, texttab.PadLeft(value, end-len(indent)-len(what)), unit)
+}
+
+// table lays out the positions of a group.
+func (l *Layers) table(g tracelayer.Group, number string, in place) *texttab.Table {
+	purity := slices.ContainsFunc(g.Positions, func(p tracelayer.Position) bool { return p.Purity < 1 })
+	tab := texttab.New(l.columns(purity, number)...)
+	for _, p := range g.Positions {
+		tab.Row(l.row(p, purity, in)...)
 	}
+	return tab
 }
 
 // columns are the spec's eight, in its order and widths, then the additions.
-func (l *Layers) columns(purity bool) []texttab.Column {
+func (l *Layers) columns(purity bool, number string) []texttab.Column {
 	cols := []texttab.Column{
 		{Head: "Pos", Width: 3},
 		{Head: "Kernel", Width: 30, Gap: 2, Left: true},
@@ -111,12 +187,12 @@ func (l *Layers) columns(purity bool) []texttab.Column {
 		for _, h := range []string{"p50", "p90", "p99"} {
 			cols = append(cols, texttab.Column{Head: h, Width: 8, Gap: 1})
 		}
-		cols = append(cols, texttab.Column{Head: "Max layer", Gap: 2}, texttab.Column{Head: "Max at(s)", Gap: 2})
+		cols = append(cols, texttab.Column{Head: number, Gap: 2}, texttab.Column{Head: "Max at(s)", Gap: 2})
 	}
 	return cols
 }
 
-func (l *Layers) row(p tracelayer.Position, purity bool) []string {
+func (l *Layers) row(p tracelayer.Position, purity bool, in place) []string {
 	us := func(x float64) string { return known(p, x, 1) }
 	cells := []string{
 		fmt.Sprint(p.Pos), clip(Printable(p.Class.Label), labelRunes),
@@ -128,7 +204,7 @@ func (l *Layers) row(p tracelayer.Position, purity bool) []string {
 	}
 	if l.Wide {
 		layer, at := "-", "-"
-		if n, s, ok := l.maxAt(p); ok {
+		if n, s, ok := l.maxAt(p, in); ok {
 			layer, at = fmt.Sprint(n), fixed(s, 6)
 		}
 		cells = append(cells, us(p.P50US), us(p.P90US), us(p.P99US), layer, at)
@@ -198,7 +274,7 @@ func (l *Layers) writeLeftOut(b *bytes.Buffer) {
 // writeMixed names the positions where layers disagree on the kernel.
 func (l *Layers) writeMixed(b *bytes.Buffer) {
 	var items []string
-	for _, g := range l.Summary.Groups {
+	for _, g := range l.Summary.Groups[:l.shownGroups()] {
 		prefix := ""
 		if len(l.Summary.Groups) > 1 {
 			prefix = Printable(g.Key) + " "

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/tracelayer/tracelayer"
 	"github.com/tracelayer/tracelayer/internal/texttab"
@@ -31,12 +32,13 @@ func Warnings(t *tracelayer.Trace) []string {
 // They go to stderr; JSON has them in its warnings.
 func (l *Layers) Notes() []string {
 	s, t := l.segments(), l.trace()
-	notes := l.averagedNotes()
-	if len(s.Sizes) == 0 { // no label leads to a kernel, so the labels are all there is to say
-		notes = append(l.LabelNotes(), notes...)
+	var notes []string
+	if l.whole() || len(s.Sizes) == 0 { // no label leads to a kernel, so the labels are all there is to say
+		notes = l.LabelNotes()
 	}
+	notes = append(notes, l.averagedNotes()...)
 	add := func(format string, args ...any) { notes = append(notes, Printable(fmt.Sprintf(format, args...))) }
-	if left := len(t.Kernels) - len(s.Order); left > 0 {
+	if left := len(t.Kernels) - l.kernels(); left > 0 {
 		add("%d of %s in the trace were not selected and are not counted above", left, count(len(t.Kernels), "kernel"))
 	}
 	if late := l.firstKernel(); late >= warmUp {
@@ -44,6 +46,11 @@ func (l *Layers) Notes() []string {
 	}
 	if s.Tie {
 		add("%s", l.tie())
+	}
+	for _, why := range []string{l.overlap(), l.clipped()} {
+		if why != "" {
+			add("%s", why)
+		}
 	}
 	if n := l.sampled(); n < fewLayers {
 		add("only %s sampled: record for longer (send more prompts) before relying on the numbers", count(n, "layer"))
@@ -56,15 +63,52 @@ func (l *Layers) Notes() []string {
 	return notes
 }
 
+// overlapFrom is how much longer than a layer its kernels may be together before
+// it is remarked on.
+const overlapFrom = 1.01
+
+// overlap says that a layer takes less time than its kernels add up to.
+func (l *Layers) overlap() string {
+	if !l.whole() {
+		return ""
+	}
+	var items []string
+	for _, g := range l.Summary.Groups {
+		if g.TotalUS > overlapFrom*g.WallUS {
+			items = append(items, fmt.Sprintf("%s: %s us in %s us", g.Key, fixed(g.TotalUS, 1), fixed(g.WallUS, 1)))
+		}
+	}
+	if len(items) == 0 {
+		return ""
+	}
+	return "kernels of a layer run side by side, so TOTAL and the times of several layers are longer than a layer's wall time (" + strings.Join(items, ", ") + ")"
+}
+
+// clipped says how many overruns were taken out of busy and idle time.
+func (l *Layers) clipped() string {
+	if !l.whole() {
+		return ""
+	}
+	if t := l.Summary.Passes; t.Clipped > 0 {
+		return "in busy and idle times: " + clippedText(t)
+	}
+	return ""
+}
+
+func clippedText(t tracelayer.PassTimes) string {
+	return fmt.Sprintf("%s clipped by %s us in all, where late completion stamps (AMD) run a microsecond or more into the next kernel of the stream",
+		count(t.Clipped, "kernel"), exactUS(t.ClippedBy))
+}
+
 // LabelNotes are the notes on the step labels: why there is no decode batch
 // size, or that there are several. They need no Summary.
 func (l *Layers) LabelNotes() []string {
 	d := l.Decode
-	if d == nil && l.NoDecode != "" {
+	switch {
+	case d == nil && l.NoDecode != "":
 		return []string{Printable(l.NoDecode)}
-	}
-	if d == nil {
-		return nil
+	case d == nil || l.Streams == Auto:
+		return nil // with Auto the passes tell; see averagedNotes
 	}
 	if n := d.Steps - stepsOf(d, d.Dominant); n > 0 {
 		return []string{fmt.Sprintf("%d of %s are not of batch size %d; their layers are in the averages too, if they have as many kernels",
@@ -128,7 +172,7 @@ func (l *Layers) noPassLine() string {
 	case !s.Alike:
 		return fmt.Sprintf("not every layer of a pass is like the measured ones (%s)", s.Evidence)
 	}
-	return fmt.Sprintf("the layers are of %d kinds", len(l.Summary.Groups))
+	return fmt.Sprintf("the layers are of %s", count(len(l.Summary.Groups), "kind"))
 }
 
 // candidateRunes is how much of a candidate's name is shown: enough to choose

@@ -1,0 +1,305 @@
+package tracelayer
+
+import (
+	"slices"
+	"strings"
+)
+
+// A cutter holds what is needed while cutting.
+type cutter struct {
+	s       *Segments
+	att     *Attribution
+	passes  []Pass
+	names   []NameID // of s.Order
+	anchors []int32  // indices into s.Order
+
+	isNorm, isAnchor, isEmbedding, isEdge []bool // by name; an edge is an embedding or a sampler
+
+	numLayers int  // 0 when not given
+	bare      bool // neither labels nor launches lead to any pass
+}
+
+// findPasses orders the selected kernels by pass.
+func (c *cutter) findPasses() {
+	c.mark()
+	pass := c.attributed()
+	if len(c.passes) == 0 {
+		c.bare = true
+		c.passes = []Pass{{Step: NoStep, By: ByGap}}
+		clear(pass)
+	}
+	c.fillGaps(pass)
+	c.order(pass)
+}
+
+// attributed makes a pass of each step and of each graph launch without one, and
+// returns the pass of each kernel, -1 where it has neither.
+func (c *cutter) attributed() []int32 {
+	t, s := c.s.Trace, c.s
+	graphs := map[int64]int{} // launches by correlation id; an id of several says nothing
+	for _, l := range t.Launches {
+		if l.Graph && l.Correlation > 0 {
+			graphs[l.Correlation]++
+		}
+	}
+	index := map[passUnit]int32{}
+	pass := make([]int32, len(s.Order))
+	last, lastPass := passUnit{NoStep, 0}, int32(-1) // of the kernel before, mostly this one's too
+	for i, k := range s.Order {
+		u := passUnit{c.att.Step[k], 0}
+		if id := t.Correlations[k]; u.step < 0 && graphs[id] == 1 {
+			u.graph = id
+		}
+		if u != last {
+			last = u
+			lastPass = -1
+			if u.step >= 0 || u.graph > 0 {
+				lastPass = c.passOf(index, u)
+			}
+		}
+		pass[i] = lastPass
+	}
+	return pass
+}
+
+// passOf is the pass of a unit of kernels, a new one when it is first met.
+func (c *cutter) passOf(index map[passUnit]int32, u passUnit) int32 {
+	n, ok := index[u]
+	if !ok {
+		n = int32(len(c.passes))
+		index[u] = n
+		by := ByStep
+		if u.step < 0 {
+			by = ByGraph
+		}
+		c.passes = append(c.passes, Pass{Step: u.step, By: by})
+	}
+	return n
+}
+
+// A passUnit is a step, or a graph launch by its correlation id.
+type passUnit struct {
+	step  int32
+	graph int64
+}
+
+// fillGaps gives kernels of no pass to one beside them: within a pass to that,
+// at the ends of the trace to the nearest, and between two passes to the side
+// of the longest idle time on which they stand. If anchors are among them they
+// are a pass of their own, that of a step whose label or launch was not recorded.
+func (c *cutter) fillGaps(pass []int32) {
+	for i := 0; i < len(pass); {
+		if pass[i] >= 0 {
+			i++
+			continue
+		}
+		j := i
+		for j < len(pass) && pass[j] < 0 {
+			j++
+		}
+		before, after := int32(-1), int32(-1)
+		if i > 0 {
+			before = pass[i-1]
+		}
+		if j < len(pass) {
+			after = pass[j]
+		}
+		c.fillGap(pass, i, j, before, after)
+		i = j
+	}
+}
+
+// fillGap fills pass[i:j], which stands between two passes, -1 for the end of the trace.
+func (c *cutter) fillGap(pass []int32, i, j int, before, after int32) {
+	split := j // the kernels from here on go with the pass behind them
+	switch {
+	case before != after && slices.ContainsFunc(c.names[i:j], func(n NameID) bool { return c.isAnchor[n] }):
+		before = int32(len(c.passes))
+		c.passes = append(c.passes, Pass{Step: NoStep, By: ByGap})
+	case before < 0:
+		split = i
+	case after >= 0 && before != after:
+		split = int(c.longestIdle(int32(i), int32(j)+1))
+	}
+	for n := i; n < j; n++ {
+		pass[n] = before
+		if n >= split {
+			pass[n] = after
+		}
+	}
+}
+
+// order sorts s.Order by pass, in order of the passes' first kernels, keeping
+// time order within each, and finds the passes' ranges.
+func (c *cutter) order(pass []int32) {
+	number := make([]int32, len(c.passes)) // of each pass, plus 1
+	var sorted []Pass
+	for i, p := range pass {
+		if number[p] == 0 {
+			sorted = append(sorted, c.passes[p])
+			number[p] = int32(len(sorted))
+		}
+		pass[i] = number[p] - 1
+	}
+	c.passes = sorted
+	old := c.s.Order
+	if !slices.IsSorted(pass) {
+		old = slices.Clone(old) // the passes interleave
+	}
+	size := make([]int32, len(c.passes)+1)
+	for _, p := range pass {
+		size[p+1]++
+	}
+	for p := range c.passes {
+		size[p+1] += size[p]
+		c.passes[p].Start, c.passes[p].End = size[p], size[p+1]
+	}
+	next := slices.Clone(size)
+	for i, p := range pass {
+		c.s.Order[next[p]] = old[i]
+		next[p]++
+	}
+}
+
+// sideShare is the share of a pass's layers in which a side stream must have
+// the same number of kernels for them to belong to the layers. In real traces
+// it is 0.93 and more for streams of collectives (dense layers have none) and
+// at most 0.28 for strays.
+const sideShare = 0.5
+
+// dropStrays takes the kernels of streams that do not recur in the layers out
+// of Order. The stream with most anchors always stays.
+func (c *cutter) dropStrays() {
+	c.mark()
+	t, s := c.s.Trace, c.s
+	stays := make([]bool, len(t.Lanes))
+	stays[c.mainLane()] = true
+	perLane := make([]map[int]int, len(t.Lanes)) // how many intervals have how many kernels of the lane
+	intervals := 0
+	count := make([]int, len(t.Lanes))
+	for _, iv := range c.intervals() {
+		intervals++
+		clear(count)
+		for _, k := range s.Order[iv[0]:iv[1]] {
+			count[t.Kernels[k].Lane]++
+		}
+		for lane, n := range count {
+			if n > 0 {
+				if perLane[lane] == nil {
+					perLane[lane] = map[int]int{}
+				}
+				perLane[lane][n]++
+			}
+		}
+	}
+	for lane, counts := range perLane {
+		for _, n := range counts {
+			stays[lane] = stays[lane] || float64(n) >= sideShare*float64(intervals)
+		}
+	}
+	c.keepLanes(stays)
+	c.mark()
+}
+
+// keepLanes leaves only the kernels of some lanes in Order; the others are Strays.
+func (c *cutter) keepLanes(stays []bool) {
+	t, s := c.s.Trace, c.s
+	kept := s.Order[:0]
+	for i := range c.passes {
+		p := &c.passes[i]
+		start := int32(len(kept))
+		for _, k := range s.Order[p.Start:p.End] {
+			if stays[t.Kernels[k].Lane] {
+				kept = append(kept, k)
+			} else {
+				s.Strays = append(s.Strays, k)
+			}
+		}
+		p.Start, p.End = start, int32(len(kept))
+	}
+	s.Order = kept
+	slices.Sort(s.Strays)
+}
+
+// mainLane is the lane with most anchors, of equal ones the first.
+func (c *cutter) mainLane() LaneID {
+	t := c.s.Trace
+	count := make([]int, len(t.Lanes))
+	for _, a := range c.anchors {
+		count[t.Kernels[c.s.Order[a]].Lane]++
+	}
+	main := 0
+	for lane, n := range count {
+		if n > count[main] {
+			main = lane
+		}
+	}
+	return LaneID(main)
+}
+
+// mark finds the names and anchors of Order again.
+func (c *cutter) mark() {
+	t, s := c.s.Trace, c.s
+	if c.isNorm == nil {
+		n := len(t.Names)
+		c.isNorm, c.isAnchor, c.isEmbedding, c.isEdge = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+		for i, name := range t.Names {
+			group := Classify(s.Profile, name).Group
+			c.isAnchor[i], c.isNorm[i] = s.Profile.isAnchor(name), group == "norm"
+			c.isEmbedding[i] = group == "embedding" && strings.Contains(strings.ToLower(name), "embed")
+			c.isEdge[i] = c.isEmbedding[i] || group == "sampling"
+		}
+	}
+	c.names, c.anchors = c.names[:0], c.anchors[:0]
+	for i, k := range s.Order {
+		n := t.Kernels[k].Name
+		c.names = append(c.names, n)
+		if c.isAnchor[n] {
+			c.anchors = append(c.anchors, int32(i))
+		}
+	}
+}
+
+// anchorsOf are the anchors of a pass.
+func (c *cutter) anchorsOf(p Pass) []int32 {
+	i, _ := slices.BinarySearch(c.anchors, p.Start)
+	j, _ := slices.BinarySearch(c.anchors, p.End)
+	return c.anchors[i:j]
+}
+
+// intervals are the ranges of Order from anchor to anchor within passes.
+func (c *cutter) intervals() [][2]int32 {
+	var all [][2]int32
+	for _, p := range c.passes {
+		a := c.anchorsOf(p)
+		for i := 1; i < len(a); i++ {
+			all = append(all, [2]int32{a[i-1], a[i]})
+		}
+	}
+	return all
+}
+
+// checkBatches refuses passes in which two micro-batches interleave: their
+// label says so, or the same embedding runs more than once in a pass.
+func (c *cutter) checkBatches() error {
+	t := c.s.Trace
+	for i, p := range c.passes {
+		if len(c.anchorsOf(p)) < 2 {
+			continue
+		}
+		if p.Step >= 0 && c.att.Steps[p.Step].TBO {
+			return refuse(ErrInterleaved, "step %q ran as two micro-batches (tbo), whose kernels interleave: "+
+				"what lies from one anchor to the next is no layer", c.att.Steps[p.Step].Name)
+		}
+		count := map[NameID]int{}
+		for _, n := range c.names[p.Start:p.End] {
+			if c.isEmbedding[n] {
+				if count[n]++; count[n] > 1 && !c.bare {
+					return refuse(ErrInterleaved, "pass %d runs %q more than once: two micro-batches interleave in it, "+
+						"and what lies from one anchor to the next (%d anchors) is no layer", i, t.Names[n], len(c.anchorsOf(p)))
+				}
+			}
+		}
+	}
+	return nil
+}
