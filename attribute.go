@@ -149,6 +149,13 @@ func (a *Attribution) launches(t *Trace, rows map[labelRow][]labelSpan) *launchS
 		}
 		perThread[i] = rank[r]
 	}
+	count := make([]int, len(l.ids))
+	for _, c := range t.Launches {
+		count[perThread[c.Thread]]++
+	}
+	for r, n := range count {
+		l.ids[r] = make([]launchStep, 0, n)
+	}
 	a.sweepLaunches(t, rows, func(thread ThreadID, s launchStep) {
 		l.ids[perThread[thread]] = append(l.ids[perThread[thread]], s)
 	})

@@ -269,7 +269,7 @@ func (c *cutter) anchorsOf(p Pass) []int32 {
 
 // intervals are the ranges of Order from anchor to anchor within passes.
 func (c *cutter) intervals() [][2]int32 {
-	var all [][2]int32
+	all := make([][2]int32, 0, len(c.anchors))
 	for _, p := range c.passes {
 		a := c.anchorsOf(p)
 		for i := 1; i < len(a); i++ {

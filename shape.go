@@ -22,7 +22,7 @@ func (c *cutter) layers() error {
 		c.splitByNumber(shape)
 	}
 	like := c.usual()
-	s.Anchors = 0
+	s.Anchors, s.Layers = 0, make([]Layer, 0, len(c.anchors))
 	for _, p := range c.passes {
 		if len(c.anchorsOf(p)) == 0 {
 			s.NoAnchor += int(p.End - p.Start)

@@ -125,26 +125,43 @@ func BenchmarkEvents(b *testing.B) {
 	})
 }
 
+// The two ways to cut: whole layers, which takes passes and steps, and from
+// anchor to anchor.
+var cuts = []struct {
+	name string
+	opts *tracelayer.SegmentOptions
+}{
+	{"layers", nil},
+	{"anchors", &tracelayer.SegmentOptions{Cut: tracelayer.CutAnchors}},
+}
+
 func BenchmarkSegment(b *testing.B) {
 	eachShape(b, func(b *testing.B, t *trace) {
 		p := tracelayer.AnchorProfile(anchor)
-		for b.Loop() {
-			if _, err := tracelayer.Segment(t.loaded, p, nil); err != nil {
-				b.Fatal(err)
-			}
+		for _, cut := range cuts {
+			b.Run(cut.name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := tracelayer.Segment(t.loaded, p, cut.opts); err != nil {
+						b.Fatal(err)
+					}
+				}
+				reportRate(b, len(t.loaded.Kernels), "kernels/s")
+			})
 		}
-		reportRate(b, len(t.loaded.Kernels), "kernels/s")
 	})
 }
 
 func BenchmarkSummarize(b *testing.B) {
 	eachShape(b, func(b *testing.B, t *trace) {
-		s, err := tracelayer.Segment(t.loaded, tracelayer.AnchorProfile(anchor), nil)
-		if err != nil {
-			b.Fatal(err)
+		for _, cut := range cuts {
+			s, err := tracelayer.Segment(t.loaded, tracelayer.AnchorProfile(anchor), cut.opts)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.Run(cut.name, func(b *testing.B) { summarize(b, s, nil) })
+			b.Run(cut.name+"/signatures", func(b *testing.B) { summarize(b, s, &tracelayer.SummaryOptions{BySignature: true}) })
 		}
-		b.Run("all", func(b *testing.B) { summarize(b, s, nil) })
-		b.Run("signatures", func(b *testing.B) { summarize(b, s, &tracelayer.SummaryOptions{BySignature: true}) })
 	})
 }
 

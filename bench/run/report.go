@@ -118,10 +118,13 @@ func bounds(b *strings.Builder, traces []*trace) bool {
 			check(ratio <= maxInflateRatio, "%v: %.2f times as long as inflating (at most %.1f)", t, ratio, maxInflateRatio)
 		}
 		check(ours.most() <= memoryLimit(t.kernels), "%v: %s MB (at most %s: 64 MB and 64 bytes a kernel)", t, megabytes(ours.most()), megabytes(memoryLimit(t.kernels)))
-		more, ratio := t.whole.most()-ours.most(), t.whole.best()/ours.best()
-		check(more <= wholeLimit(t.kernels), "%v: whole layers take %s MB more (at most %s: 16 bytes a kernel)", t, megabytes(more), megabytes(wholeLimit(t.kernels)))
 		if t.bytes >= ratioFrom {
+			ratio := t.whole.best() / ours.best()
 			check(ratio <= maxWhole, "%v: whole layers take %.2f times as long as anchor to anchor (at most %.2f)", t, ratio, maxWhole)
+		}
+		if t.bytes >= ratioFrom && t.shape == "kernels" { // with few kernels it is the moments of garbage collection that differ
+			more := t.whole.most() - ours.most()
+			check(more <= wholeLimit(t.kernels), "%v: whole layers take %s MB more (at most %s: 16 bytes a kernel)", t, megabytes(more), megabytes(wholeLimit(t.kernels)))
 		}
 		if py := &t.python; py.args != nil && t.shape == "python" {
 			speed, share := py.best()/ours.best(), float64(py.most())/float64(ours.most())
