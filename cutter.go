@@ -168,8 +168,9 @@ func (c *cutter) order(pass []int32) {
 const sideShare = 0.5
 
 // dropStrays takes the kernels of streams that do not recur in the layers out
-// of Order. The stream with most anchors always stays.
-func (c *cutter) dropStrays() {
+// of Order. The stream with most anchors always stays; another one with layers
+// of its own is no stray but a second model or micro-batch.
+func (c *cutter) dropStrays() error {
 	c.mark()
 	t, s := c.s.Trace, c.s
 	stays := make([]bool, len(t.Lanes))
@@ -197,8 +198,33 @@ func (c *cutter) dropStrays() {
 			stays[lane] = stays[lane] || float64(n) >= sideShare*float64(intervals)
 		}
 	}
+	if err := c.checkLanes(stays); err != nil {
+		return err
+	}
 	c.keepLanes(stays)
 	c.mark()
+	return nil
+}
+
+// checkLanes refuses passes in which a stream that would be dropped has two
+// anchors or more.
+func (c *cutter) checkLanes(stays []bool) error {
+	t, s := c.s.Trace, c.s
+	count := make([]int, len(t.Lanes))
+	for i, p := range c.passes {
+		clear(count)
+		anchors := c.anchorsOf(p)
+		for _, a := range anchors {
+			count[t.Kernels[s.Order[a]].Lane]++
+		}
+		for lane, n := range count {
+			if n >= 2 && !stays[lane] {
+				return refuse(ErrInterleaved, "stream %s has %d of the %d anchors of pass %d, and layers of its own: two micro-batches or models "+
+					"may run side by side; choose a stream with --streams", t.Lanes[lane].Stream, n, len(anchors), i)
+			}
+		}
+	}
+	return nil
 }
 
 // keepLanes leaves only the kernels of some lanes in Order; the others are Strays.

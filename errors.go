@@ -24,7 +24,7 @@ var (
 	ErrRemainder = errors.New("anchors do not divide into layers")
 	// ErrNoLayers (Segment): no two anchors follow each other in one pass.
 	ErrNoLayers = errors.New("no layers")
-	// ErrInterleaved (Segment): two micro-batches interleave and cannot be told apart.
+	// ErrInterleaved (Segment): two micro-batches or models run interleaved and cannot be told apart.
 	ErrInterleaved = errors.New("interleaved micro-batches")
 	// ErrTruncated (Load): the input ends inside an event, or before its closing bracket.
 	ErrTruncated = chrometrace.ErrTruncated

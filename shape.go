@@ -11,7 +11,8 @@ func (c *cutter) layers() error {
 	s := c.s
 	shape, ok := c.shape()
 	if !ok {
-		return refuse(ErrNoLayers, "%d anchors, but no two follow each other in one pass", len(c.anchors))
+		return refuse(ErrNoLayers, "%d anchors, but no two follow each other in one pass; "+
+			"if graph launches hold pieces of a pass, --streams merged still cuts from anchor to anchor", len(c.anchors))
 	}
 	if c.bare {
 		if n := c.numLayers; n > 0 && len(c.anchors)%n != 0 {
@@ -374,7 +375,7 @@ func (c *cutter) cutPass(p *Pass, like [][2]int32, shape layerShape) {
 		if i+1 < len(a) {
 			end = c.startOf(a[i+1], anchor+1, shape)
 		} else if end = c.endOf(anchor, p.End, like, shape); end < 0 {
-			p.Cut = "ends within a layer"
+			p.Cut = "ends within a layer, or with one like no other"
 		}
 		if start >= 0 && end >= 0 {
 			s.Layers = append(s.Layers, Layer{Ordinal: s.Anchors, Pass: len(s.Passes), Index: len(s.Layers) - p.First, Start: start, End: end})

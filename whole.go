@@ -62,7 +62,9 @@ func (s *Segments) cutWhole(opts *SegmentOptions) error {
 	s.Attribution = Attribute(s.Trace)
 	c := &cutter{s: s, att: s.Attribution, names: make([]NameID, 0, len(s.Order)), numLayers: max(opts.NumLayers, 0)}
 	c.findPasses()
-	c.dropStrays()
+	if err := c.dropStrays(); err != nil {
+		return err
+	}
 	if err := c.checkBatches(); err != nil {
 		return err
 	}
@@ -102,7 +104,7 @@ func (s *Segments) countLeftOut() {
 		if p.Out != "" {
 			out(p.Anchors, p.Out)
 		} else {
-			out(p.Anchors-p.N, "layer cut off by the beginning or the end of its pass")
+			out(p.Anchors-p.N, "first or last layer of a pass, cut off or like no other")
 		}
 	}
 	lengths := make([]int32, 0, len(s.Layers))
@@ -124,7 +126,11 @@ func (s *Segments) proveLayers(given int) error {
 			"Draft and target layers may share the anchor, or several anchors be in one layer",
 			s.Anchors, given, s.Anchors/given, s.Anchors%given, sizesText(sizes))
 	}
+	drafting := slices.IndexFunc(whole, func(p Pass) bool { return p.Step >= 0 && s.Attribution.Steps[p.Step].Spec > 0 })
 	switch {
+	case drafting >= 0 && given == 0:
+		s.Evidence = fmt.Sprintf("layers per pass unknown: step %q drafts tokens, and layers of the draft model may be among these",
+			s.Attribution.Steps[whole[drafting].Step].Name)
 	case len(whole) == 0:
 		s.Evidence = "layers per pass unknown: no pass is whole"
 	case len(sizes) > 1:

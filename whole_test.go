@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tracelayer/tracelayer/internal/tracegen"
 )
 
 // anchorOf has the anchor of each real trace whose true layers are known.
@@ -136,6 +137,44 @@ func TestInterleavedRefused(t *testing.T) {
 	_, err = Segment(trace, AnchorProfile("BatchMLAPageAttention"), nil)
 	if !errors.Is(err, ErrInterleaved) || !strings.Contains(err.Error(), "micro-batches") {
 		t.Errorf("error %v, want %v", err, ErrInterleaved)
+	}
+}
+
+// TestSideLayersRefused: layers of another stream are no strays.
+func TestSideLayersRefused(t *testing.T) {
+	t.Parallel()
+	side := layerKind("side", "norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm")
+	for i := range side.Kernels {
+		side.Kernels[i].Stream = 1
+	}
+	for n, want := range map[int]error{1: nil, 2: ErrInterleaved, 4: ErrInterleaved} {
+		pass := passSpec(append(tracegen.Repeat(plainLayer, 12), tracegen.Repeat(side, n)...), nil)
+		trace, _ := generatedSpec(t, tracegen.Spec{Seed: 9, Streams: []int{7, 8}, Labels: []tracegen.Family{tracegen.ATOM}, Passes: times(3, pass)})
+		_, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+		if !errors.Is(err, want) || want != nil && !strings.Contains(err.Error(), fmt.Sprintf("stream 8 has %d of the %d anchors", n, 12+n)) {
+			t.Errorf("%d layers on another stream: error %v, want %v", n, err, want)
+		}
+		if _, err := Segment(trace, AnchorProfile("attention_fwd"), &SegmentOptions{Stream: "7"}); err != nil {
+			t.Errorf("%d layers on another stream, and this one alone: %v", n, err)
+		}
+	}
+}
+
+// TestDraftsInStep: a step that drafts tokens may hold layers of two models.
+func TestDraftsInStep(t *testing.T) {
+	t.Parallel()
+	trace, _ := generatedSpec(t, tracegen.Spec{
+		Seed: 10, Labels: []tracegen.Family{tracegen.ATOM}, Passes: times(4, passSpec(tracegen.Repeat(plainLayer, 12), nil)),
+	})
+	for i := range trace.Annotations {
+		trace.Annotations[i].Name = strings.Replace(trace.Annotations[i].Name, "]", " spec=2]", 1)
+	}
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.LayersPerPass != 0 || !strings.Contains(s.Evidence, "spec=2]\" drafts tokens") {
+		t.Errorf("%d layers per pass: %s", s.LayersPerPass, s.Evidence)
 	}
 }
 

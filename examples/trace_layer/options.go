@@ -137,8 +137,9 @@ func (o options) segment() *tracelayer.SegmentOptions {
 	return s
 }
 
-// decodeBS is the number for the CSV's name: the requests of the steps in the
-// table, as far as they are decode steps. 0 stands for none.
+// decodeBS is the number for the CSV's name: the requests of most decode steps
+// in the table, and of all of the trace if the cut is from anchor to anchor or
+// no step is known. 0 stands for none.
 func (o options) decodeBS(l *report.Layers) int {
 	f := o.filter
 	switch {
@@ -146,6 +147,9 @@ func (o options) decodeBS(l *report.Layers) int {
 		return 0
 	case f.Requests > 0:
 		return f.Requests
+	}
+	if s := l.Summary.Segments; s.Cut == tracelayer.CutLayers && len(s.Sizes) > 0 {
+		return s.Sizes[0].BS
 	}
 	return l.Decode.Dominant
 }
