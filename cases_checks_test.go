@@ -563,5 +563,14 @@ func keepsDraftsOut(c *caseInput) error {
 			return fmt.Errorf("layer %d has %s", l.Ordinal, name)
 		}
 	}
+	for i, p := range s.Passes {
+		var tail []string
+		for _, k := range s.Epilogue(p) {
+			tail = append(tail, s.Trace.Names[s.Trace.Kernels[k].Name])
+		}
+		if p.Out == "" && !slices.Equal(tail, []string{"lm_head_demo", "rejection_sample_demo"}) {
+			return fmt.Errorf("the epilogue of pass %d is %q", i, tail)
+		}
+	}
 	return nil
 }

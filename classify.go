@@ -42,6 +42,15 @@ func Classify(p *Profile, name string) Class {
 	return c
 }
 
+// classes are the classes of all names of a trace, by NameID.
+func classes(t *Trace, p *Profile) []Class {
+	all := make([]Class, len(t.Names))
+	for i, name := range t.Names {
+		all[i] = Classify(p, name)
+	}
+	return all
+}
+
 // classify returns the class of the first rule that matches.
 func classify(rules []rule, n *kernelName) (Class, bool) {
 	for i := range rules {

@@ -227,6 +227,63 @@ func (c *cutter) checkLanes(stays []bool) error {
 	return nil
 }
 
+// splitAtSamplers splits passes in which a sampler runs between two anchors, in
+// an interval longer than most: there one model has ended and another begins, a
+// draft behind its target or a second step under one label. A sampler that runs
+// in half of the intervals or more is a part of the layers.
+func (c *cutter) splitAtSamplers() {
+	if c.bare {
+		return // done where the end of a pass is looked for
+	}
+	all := c.intervals()
+	lengths := make([]int32, len(all))
+	in := make([]int, len(c.isEdge)) // how many intervals have a name
+	for i, iv := range all {
+		lengths[i] = iv[1] - iv[0]
+		for _, n := range c.samplersIn(iv) {
+			in[n]++
+		}
+	}
+	if !slices.ContainsFunc(in, func(n int) bool { return n > 0 }) {
+		return
+	}
+	usual := int32(countGaps(lengths)[0].Kernels)
+	ends := func(iv [2]int32) bool {
+		return iv[1]-iv[0] > usual && slices.ContainsFunc(c.samplersIn(iv), func(n NameID) bool { return 2*in[n] < len(all) })
+	}
+	var passes []Pass
+	runs := int32(0)
+	for _, p := range c.passes {
+		a := c.anchorsOf(p)
+		rest := p
+		for i := 1; i < len(a); i++ {
+			if iv := [2]int32{a[i-1], a[i]}; ends(iv) {
+				if rest.run == 0 {
+					runs++
+					rest.run = runs
+				}
+				part := rest
+				part.End = c.edgeIn(iv[0]+1, iv[1])
+				passes = append(passes, part)
+				rest.Start = part.End
+			}
+		}
+		passes = append(passes, rest)
+	}
+	c.passes = passes
+}
+
+// samplersIn are the distinct names of samplers in a range of Order.
+func (c *cutter) samplersIn(iv [2]int32) []NameID {
+	var all []NameID
+	for _, n := range c.names[iv[0]:iv[1]] {
+		if c.isEdge[n] && !c.isEmbedding[n] && !slices.Contains(all, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
 // keepLanes leaves only the kernels of some lanes in Order; the others are Strays.
 func (c *cutter) keepLanes(stays []bool) {
 	t, s := c.s.Trace, c.s
@@ -270,7 +327,7 @@ func (c *cutter) mark() {
 		n := len(t.Names)
 		c.isNorm, c.isAnchor, c.isEmbedding, c.isEdge = make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
 		for i, name := range t.Names {
-			group := Classify(s.Profile, name).Group
+			group := s.classes[i].Group
 			c.isAnchor[i], c.isNorm[i] = s.Profile.isAnchor(name), group == "norm"
 			c.isEmbedding[i] = group == "embedding" && strings.Contains(strings.ToLower(name), "embed")
 			c.isEdge[i] = c.isEmbedding[i] || group == "sampling"

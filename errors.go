@@ -22,7 +22,8 @@ var (
 	ErrMixed = errors.New("kernels of several processes or devices")
 	// ErrRemainder (Segment): the anchors do not divide into passes of the given number of layers.
 	ErrRemainder = errors.New("anchors do not divide into layers")
-	// ErrNoLayers (Segment): no two anchors follow each other in one pass.
+	// ErrNoLayers (Segment): no two anchors follow each other in one pass, or the
+	// passes that the filter chooses have no layer.
 	ErrNoLayers = errors.New("no layers")
 	// ErrInterleaved (Segment): two micro-batches or models run interleaved and cannot be told apart.
 	ErrInterleaved = errors.New("interleaved micro-batches")

@@ -21,7 +21,7 @@ type PassFilter struct {
 	// Only lists passes by their index in Segments.Passes; nil takes all.
 	Only []int
 	// Skip is a number of passes to leave out at the beginning, of those that
-	// the other fields choose.
+	// the other fields choose and that are whole.
 	Skip int
 }
 
@@ -38,20 +38,37 @@ func (s *Segments) filterPasses(f PassFilter) error {
 			return refuse(ErrNoLayers, "there is no pass %d: the trace has %d, from 0", i, len(s.Passes))
 		}
 	}
-	skipped := 0
+	most := s.mostInRun()
 	for i := range s.Passes {
 		p := &s.Passes[i]
-		switch why := s.unwanted(*p, f); {
-		case why != "":
-			p.Out = why
-		case f.Only != nil && !slices.Contains(f.Only, i):
+		if p.Anchors < most[p.run] {
+			p.Out = fmt.Sprintf("run of another model in the step (anchors: %d, the main one has %d)", p.Anchors, most[p.run])
+			continue
+		}
+		if p.Out = s.unwanted(*p, f); p.Out == "" && f.Only != nil && !slices.Contains(f.Only, i) {
 			p.Out = "pass not chosen"
-		case skipped < f.Skip:
+		}
+	}
+	s.dropCut()
+	skipped := 0
+	for i := range s.Passes {
+		if p := &s.Passes[i]; p.Out == "" && skipped < f.Skip {
 			skipped++
 			p.Out = "pass skipped"
 		}
 	}
-	return s.dropCut()
+	return s.checkKept()
+}
+
+// mostInRun is the most anchors of the passes that are runs of one step.
+func (s *Segments) mostInRun() map[int32]int {
+	most := map[int32]int{}
+	for _, p := range s.Passes {
+		if p.run > 0 {
+			most[p.run] = max(most[p.run], p.Anchors)
+		}
+	}
+	return most
 }
 
 // fillFilter applies the default rule.
@@ -92,32 +109,33 @@ func (s *Segments) unwanted(p Pass, f PassFilter) string {
 	return ""
 }
 
-// dropCut leaves passes out that were cut off, if a whole one is kept.
-func (s *Segments) dropCut() error {
-	kept, whole := 0, 0
+// dropCut leaves passes out that are not whole, if a whole one is kept.
+func (s *Segments) dropCut() {
+	if !slices.ContainsFunc(s.Passes, func(p Pass) bool { return p.Out == "" && p.Cut == "" }) {
+		return
+	}
+	for i := range s.Passes {
+		if p := &s.Passes[i]; p.Out == "" && p.Cut != "" {
+			p.Out = "pass not whole: it " + p.Cut
+		}
+	}
+}
+
+// checkKept refuses a choice without a layer.
+func (s *Segments) checkKept() error {
+	kept := 0
 	for _, p := range s.Passes {
 		if p.Out == "" {
 			kept++
-			if p.Cut == "" {
-				whole++
+			if p.N > 0 {
+				return nil
 			}
 		}
 	}
 	if kept == 0 {
 		return refuse(ErrNoLayers, "none of the %d passes is kept: %s", len(s.Passes), s.outReasons())
 	}
-	if whole == 0 && !slices.ContainsFunc(s.Passes, func(p Pass) bool { return p.Out == "" && p.N > 0 }) {
-		return refuse(ErrNoLayers, "the %d passes kept have no whole layer: with one anchor in a pass there is nothing to compare it with", kept)
-	}
-	if whole == 0 {
-		return nil
-	}
-	for i := range s.Passes {
-		if p := &s.Passes[i]; p.Out == "" && p.Cut != "" {
-			p.Out = "cut-off pass: it " + p.Cut
-		}
-	}
-	return nil
+	return refuse(ErrNoLayers, "the %d passes kept have no whole layer: with one anchor in a pass there is nothing to compare it with", kept)
 }
 
 // outReasons counts the passes that are Out by reason, in order of appearance.

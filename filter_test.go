@@ -81,6 +81,29 @@ func TestPassFilter(t *testing.T) {
 	}
 }
 
+// TestSkipWholePasses: a pass that the recording cut off is out anyway, and no
+// pass is skipped for it.
+func TestSkipWholePasses(t *testing.T) {
+	t.Parallel()
+	decode := passSpec(tracegen.Repeat(plainLayer, 12), nil)
+	cut := passSpec(tracegen.Repeat(plainLayer, 12), func(p *tracegen.Pass) { p.Skip = 40 })
+	trace, _ := generatedSpec(t, tracegen.Spec{
+		Seed: 12, Labels: []tracegen.Family{tracegen.ATOM}, Passes: append([]tracegen.Pass{cut}, times(3, decode)...),
+	})
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), &SegmentOptions{Passes: PassFilter{Skip: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"pass not whole: it has 7 layers instead of 12, at the beginning of the trace", "pass skipped", "", ""} {
+		if got := s.Passes[i].Out; got != want {
+			t.Errorf("pass %d: %q, want %q", i, got, want)
+		}
+	}
+	if _, err := Segment(trace, AnchorProfile("attention_fwd"), &SegmentOptions{Passes: PassFilter{Only: []int{0}, Skip: 1}}); !errors.Is(err, ErrNoLayers) {
+		t.Errorf("the only pass chosen was skipped: error %v", err)
+	}
+}
+
 // TestPassFilterRefused: a choice that keeps nothing says what there is.
 func TestPassFilterRefused(t *testing.T) {
 	t.Parallel()

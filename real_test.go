@@ -103,14 +103,7 @@ func TestOracle(t *testing.T) {
 			t.Parallel()
 			var o oracleFile
 			readJSON(t, file, &o)
-			found, err := filepath.Glob(filepath.Join(shared(t, "traces"), name+".*json*"))
-			if err != nil || len(found) != 1 {
-				t.Fatalf("traces %v, %v", found, err)
-			}
-			trace, err := Load(found[0], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trace := sharedTrace(t, name)
 			for _, a := range o.Anchors {
 				compareOracle(t, trace, a.Anchor, "", a.All)
 				compareOracle(t, trace, a.Anchor, fmt.Sprint(a.Stream.TID), a.Stream.oracle)

@@ -102,6 +102,7 @@ type Segments struct {
 	anchors    []int32    // indices into Order
 	signatures []int32    // of each layer: an index into signs
 	signs      [][]NameID // the distinct sequences of names, in order of appearance
+	classes    []Class    // of all names; nil with CutAnchors, which needs few of them
 }
 
 // A Layer is the kernels Order[Start:End]. With CutAnchors it begins with its anchor.

@@ -56,13 +56,28 @@ func (c *cutter) judge() {
 			most[phase(p)] = p
 		}
 	}
-	first, last := &s.Passes[0], &s.Passes[len(s.Passes)-1]
-	same := func(a, b []int32) bool { return slices.Equal(s.names(a), s.names(b)) }
-	if m := most[phase(*first)]; first.N < m.N && first.Cut == "" && (first.By == ByGap || !same(s.Prologue(*first), s.Prologue(m))) {
-		first.Cut = fmt.Sprintf("has %d layers instead of %d, at the beginning of the trace", first.N, m.N)
+	// short is how many layers the i-th pass lacks at an end that part is; 0 if
+	// that end is like the longest pass's, or another pass is as short and ends alike.
+	short := func(i int, part func(Pass) []int32) int {
+		p := s.Passes[i]
+		m := most[phase(p)]
+		same := func(q Pass) bool { return slices.Equal(s.names(part(p)), s.names(part(q))) }
+		if p.Cut != "" || p.N >= m.N || p.By != ByGap && same(m) {
+			return 0
+		}
+		for j, q := range s.Passes {
+			if j != i && q.N == p.N && phase(q) == phase(p) && same(q) {
+				return 0
+			}
+		}
+		return m.N - p.N
 	}
-	if m := most[phase(*last)]; last.N < m.N && last.Cut == "" && (last.By == ByGap || !same(s.Epilogue(*last), s.Epilogue(m))) {
-		last.Cut = fmt.Sprintf("has %d layers instead of %d, at the end of the trace", last.N, m.N)
+	first, last := &s.Passes[0], &s.Passes[len(s.Passes)-1]
+	if n := short(0, s.Prologue); n > 0 {
+		first.Cut = fmt.Sprintf("has %d layers instead of %d, at the beginning of the trace", first.N, first.N+n)
+	}
+	if n := short(len(s.Passes)-1, s.Epilogue); n > 0 {
+		last.Cut = fmt.Sprintf("has %d layers instead of %d, at the end of the trace", last.N, last.N+n)
 	}
 }
 
@@ -267,12 +282,19 @@ func (c *cutter) endOf(anchor, to int32, like [][2]int32, shape layerShape) int3
 		}
 		best, end = n, -1
 		length := c.startOf(iv[1], iv[0]+1, shape) - iv[0]
-		if int32(n) >= length || anchor+length <= to && c.names[anchor+length-1] == c.names[iv[0]+length-1] &&
+		if int32(n) >= length || anchor+length <= to && c.endsAlike(anchor+length, to, iv[0]+length) &&
 			similar(c.names[anchor:anchor+length], c.names[iv[0]:iv[0]+length]) {
 			end = anchor + length
 		}
 	}
 	return end
+}
+
+// endsAlike reports whether a layer may end in front of end as another ends in
+// front of like: with the same kernel, or with another one that a norm follows,
+// as one follows the last layer of a pass.
+func (c *cutter) endsAlike(end, to, like int32) bool {
+	return c.names[end-1] == c.names[like-1] || end < to && c.isNorm[c.names[end]] && !c.isNorm[c.names[end-1]]
 }
 
 // splitAtGaps splits the one pass of a trace without labels and graphs where
@@ -297,8 +319,8 @@ func (c *cutter) splitAtGaps(shape layerShape) {
 		case end < 0, !slices.ContainsFunc(c.names[end:begin], func(n NameID) bool { return !inLayers[n] }):
 			continue
 		}
-		cut := end
-		if end < begin && !c.isEmbedding[c.names[end]] {
+		cut := c.edgeIn(end, begin)
+		if cut == begin && !c.isEdge[c.names[begin-1]] { // no name tells
 			cut = c.longestIdle(end, begin)
 		}
 		if lastEnd >= 0 { // the trace's last epilogue shows how long one is

@@ -54,3 +54,17 @@ func rowsOf(t testing.TB, path string) []map[string]string {
 func hasWarning(ws []Warning, kind string) bool {
 	return slices.ContainsFunc(ws, func(w Warning) bool { return w.Kind == kind })
 }
+
+// sharedTrace loads the real trace of a name, whatever its ending.
+func sharedTrace(t *testing.T, name string) *Trace {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(shared(t, "traces"), name+".*json*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("traces %v, %v", found, err)
+	}
+	trace, err := Load(found[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return trace
+}

@@ -87,7 +87,7 @@ func Summarize(s *Segments, opts *SummaryOptions) (*Summary, error) {
 	bySignature := opts != nil && opts.BySignature
 	var m *Meter
 	if s.Cut == CutLayers {
-		m = NewMeter(s.Trace, s.Profile)
+		m = newMeter(s.Trace, s.classes)
 	}
 	for _, layers := range s.grouped(bySignature) {
 		sum.Groups = append(sum.Groups, s.layerGroup(m, layers))
@@ -303,7 +303,12 @@ func (s *Segments) name(p *Position, signs []signCount, layers int) {
 		count[n] += sc.count
 	}
 	top := slices.MaxFunc(seen, func(a, b NameID) int { return cmp.Compare(count[a], count[b]) })
-	p.Name, p.Class = s.Trace.Names[top], Classify(s.Profile, s.Trace.Names[top])
+	p.Name = s.Trace.Names[top]
+	if s.classes != nil {
+		p.Class = s.classes[top]
+	} else {
+		p.Class = Classify(s.Profile, p.Name)
+	}
 	p.Variants, p.Purity = len(seen), float64(count[top])/float64(layers)
 }
 

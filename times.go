@@ -10,8 +10,8 @@ import (
 // Times is how some kernels use time. The kernels of one stream may overlap:
 // by the clock's resolution, by dependent launch (NVIDIA, sm_90 and later), or
 // because ROCm stamps completions late. Only the last is no work: on AMD GPUs
-// an overrun of a microsecond or more into the next kernel of the stream is
-// clipped, here and in no other number, and counted.
+// an overrun of a microsecond or more into the next kernel of the stream, be
+// that measured or not, is clipped, here and in no other number, and counted.
 type Times struct {
 	Span time.Duration // from the first start to the last end
 	Busy time.Duration // while at least one kernel runs: the union of their intervals
@@ -45,18 +45,50 @@ const clipFrom = time.Microsecond
 // goroutines may share it.
 type Meter struct {
 	t      *Trace
-	isComm []bool // by name
-	clips  bool
+	isComm []bool     // by name
+	late   []lateStop // in order of kernel
+}
+
+// A lateStop is a kernel whose completion is stamped late, and where the next
+// kernel of its stream begins.
+type lateStop struct {
+	kernel int32
+	end    Time
 }
 
 // NewMeter makes a meter for a trace. The profile says which kernels are
 // collectives; nil means the common rules.
 func NewMeter(t *Trace, p *Profile) *Meter {
-	m := &Meter{t: t, isComm: make([]bool, len(t.Names)), clips: t.isAMD()}
-	for i, name := range t.Names {
-		m.isComm[i] = Classify(p, name).Group == "comm"
+	return newMeter(t, classes(t, p))
+}
+
+func newMeter(t *Trace, classes []Class) *Meter {
+	m := &Meter{t: t, isComm: make([]bool, len(t.Names))}
+	for i, c := range classes {
+		m.isComm[i] = c.Group == "comm"
+	}
+	if t.isAMD() {
+		m.late = lateStops(t)
 	}
 	return m
+}
+
+// lateStops finds the kernels that run a microsecond or more into the next one
+// of their stream.
+func lateStops(t *Trace) []lateStop {
+	var all []lateStop
+	last := make([]int32, len(t.Lanes)) // plus 1; 0 where none came yet
+	for i, k := range t.Kernels {
+		if k.Dur < 0 {
+			continue
+		}
+		if j := last[k.Lane] - 1; j >= 0 && t.Kernels[j].End()-k.Start >= Time(clipFrom) {
+			all = append(all, lateStop{j, k.Start})
+		}
+		last[k.Lane] = int32(i) + 1
+	}
+	slices.SortFunc(all, func(a, b lateStop) int { return cmp.Compare(a.kernel, b.kernel) })
+	return all
 }
 
 // Times measures some kernels, given as indices into Trace.Kernels in order of
@@ -134,22 +166,24 @@ type interval struct {
 
 // intervals appends the kernels with a usable duration, clipped where that applies.
 func (m *Meter) intervals(all []interval, kernels []int32) []interval {
-	var last map[LaneID]int
-	if m.clips {
-		last = map[LaneID]int{}
+	var late []lateStop
+	if len(m.late) > 0 && len(kernels) > 0 {
+		first, _ := slices.BinarySearchFunc(m.late, kernels[0], func(l lateStop, k int32) int { return cmp.Compare(l.kernel, k) })
+		late = m.late[first:]
 	}
 	for at, i := range kernels {
 		k := m.t.Kernels[i]
 		if k.Dur < 0 {
 			continue
 		}
-		if m.clips {
-			if j, ok := last[k.Lane]; ok && all[j].end-k.Start >= Time(clipFrom) {
-				all[j].end = k.Start
-			}
-			last[k.Lane] = len(all)
+		end := k.End()
+		for len(late) > 0 && late[0].kernel < i {
+			late = late[1:]
 		}
-		all = append(all, interval{at, k.Start, k.End(), k.End(), k.Lane, m.isComm[k.Name]})
+		if len(late) > 0 && late[0].kernel == i {
+			end = late[0].end
+		}
+		all = append(all, interval{at, k.Start, end, k.End(), k.Lane, m.isComm[k.Name]})
 	}
 	return all
 }

@@ -71,6 +71,28 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestLateStampBehindTheLast: the next kernel of the stream need not be measured.
+func TestLateStampBehindTheLast(t *testing.T) {
+	t.Parallel()
+	trace := timed("AMD Instinct MI300X", [3]int64{0, 0, 5000}, [3]int64{1, 1000, 500}, [3]int64{0, 2000, 4000}, [3]int64{0, 3000, 100})
+	m := NewMeter(trace, nil)
+	for _, tt := range []struct {
+		kernels   []int32
+		span      time.Duration
+		clippedBy time.Duration
+	}{
+		{[]int32{0}, 2000, 3000},
+		{[]int32{0, 1}, 2000, 3000},
+		{[]int32{2}, 1000, 3000},
+		{[]int32{3}, 100, 0},
+		{[]int32{0, 1, 2, 3}, 3100, 6000},
+	} {
+		if got := m.Times(tt.kernels); got.Span != tt.span || got.ClippedBy != tt.clippedBy {
+			t.Errorf("%v: span %v, clipped by %v, want %v, %v", tt.kernels, got.Span, got.ClippedBy, tt.span, tt.clippedBy)
+		}
+	}
+}
+
 // TestClosing: the parts of every pass add up to its span, to the nanosecond.
 func TestClosing(t *testing.T) {
 	t.Parallel()
@@ -79,11 +101,7 @@ func TestClosing(t *testing.T) {
 		checkClosing(t, shape, trace, attentionOf(t, trace))
 	}
 	for name, anchor := range anchorOf {
-		for _, suffix := range []string{".json.gz", ".pt.trace.json"} {
-			if trace, err := Load(shared(t, "traces")+"/"+name+suffix, nil); err == nil {
-				checkClosing(t, name, trace, anchor)
-			}
-		}
+		checkClosing(t, name, sharedTrace(t, name), anchor)
 	}
 }
 

@@ -17,12 +17,14 @@ type Pass struct {
 	Start, End int32 // range of Segments.Order
 	First, N   int   // Segments.Layers[First:First+N] are its layers
 	Anchors    int   // more than N where a layer is not whole
-	// Cut says at which end the recording cut the pass off. It is empty for a
-	// whole pass.
+	// Cut says at which end the pass lacks a layer: the recording cut it off, or
+	// the layer there is like no other. It is empty for a whole pass.
 	Cut string
 	// Out says why the pass takes no part in the statistics. It is empty for a
 	// kept pass.
 	Out string
+
+	run int32 // 0, or a number that it shares with the other runs of a model within its step
 }
 
 // PassBy is what tells where a pass begins and ends.
@@ -59,12 +61,13 @@ func (s *Segments) Epilogue(p Pass) []int32 {
 // cutWhole cuts whole layers: passes first, then strays out, then each pass
 // into prologue, layers and epilogue.
 func (s *Segments) cutWhole(opts *SegmentOptions) error {
-	s.Attribution = Attribute(s.Trace)
+	s.Attribution, s.classes = Attribute(s.Trace), classes(s.Trace, s.Profile)
 	c := &cutter{s: s, att: s.Attribution, names: make([]NameID, 0, len(s.Order)), numLayers: max(opts.NumLayers, 0)}
 	c.findPasses()
 	if err := c.dropStrays(); err != nil {
 		return err
 	}
+	c.splitAtSamplers()
 	if err := c.checkBatches(); err != nil {
 		return err
 	}
@@ -126,17 +129,17 @@ func (s *Segments) proveLayers(given int) error {
 			"Draft and target layers may share the anchor, or several anchors be in one layer",
 			s.Anchors, given, s.Anchors/given, s.Anchors%given, sizesText(sizes))
 	}
-	drafting := slices.IndexFunc(whole, func(p Pass) bool { return p.Step >= 0 && s.Attribution.Steps[p.Step].Spec > 0 })
+	drafting := slices.IndexFunc(whole, s.mayHoldDrafts)
 	switch {
 	case drafting >= 0 && given == 0:
 		s.Evidence = fmt.Sprintf("layers per pass unknown: step %q drafts tokens, and layers of the draft model may be among these",
 			s.Attribution.Steps[whole[drafting].Step].Name)
 	case len(whole) == 0:
-		s.Evidence = "layers per pass unknown: no pass is whole"
+		s.Evidence = "layers per pass unknown: no pass is whole, and the kernels of the layers that they lack stand in prologue and epilogue"
 	case len(sizes) > 1:
-		s.Evidence = "layers per pass unknown: the passes have " + sizesText(sizes) + " layers"
+		s.Evidence = "layers per pass unknown: the passes have " + sizesText(sizes) + " layers, averaged together where their kernels are alike"
 	case given == 0 && (slices.ContainsFunc(s.signs, repeats) || s.holdsAnother()):
-		s.Evidence = "layers per pass unknown: between anchors a block of kernels repeats, as if several layers lay there; give --num-layers"
+		s.Evidence = "layers per pass unknown: between anchors a block of kernels repeats, as if several layers, or those of two micro-batches, lay there; give --num-layers"
 	case whole[0].By == ByGap && given == 0 && len(whole) < 2:
 		s.Evidence = "layers per pass unknown: neither labels nor graph launches tell where a pass begins, and only one is whole; give --num-layers"
 	default:
@@ -148,6 +151,17 @@ func (s *Segments) proveLayers(given int) error {
 		}
 	}
 	return nil
+}
+
+// mayHoldDrafts reports whether a pass's step drafts tokens, and neither a
+// sampler between its layers nor labels of drafts show where the drafts are.
+func (s *Segments) mayHoldDrafts(p Pass) bool {
+	if p.Step < 0 || p.run > 0 {
+		return false
+	}
+	st := s.Attribution.Steps[p.Step]
+	return (st.Spec > 0 || st.Phase == PhaseDecode && st.Tokens > st.Requests) &&
+		!slices.ContainsFunc(s.Attribution.Steps, func(o Step) bool { return o.Phase == PhaseDraft })
 }
 
 func sizesText(sizes []counted) string {

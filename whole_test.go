@@ -60,14 +60,7 @@ func TestTrueLayers(t *testing.T) {
 			t.Parallel()
 			var want layersFile
 			readJSON(t, file, &want)
-			found, err := filepath.Glob(filepath.Join(shared(t, "traces"), name+".*json*"))
-			if err != nil || len(found) != 1 {
-				t.Fatalf("traces %v, %v", found, err)
-			}
-			trace, err := Load(found[0], nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			trace := sharedTrace(t, name)
 			compareLayers(t, trace, anchorOf[name], want)
 		})
 	}
@@ -166,15 +159,94 @@ func TestDraftsInStep(t *testing.T) {
 	trace, _ := generatedSpec(t, tracegen.Spec{
 		Seed: 10, Labels: []tracegen.Family{tracegen.ATOM}, Passes: times(4, passSpec(tracegen.Repeat(plainLayer, 12), nil)),
 	})
-	for i := range trace.Annotations {
-		trace.Annotations[i].Name = strings.Replace(trace.Annotations[i].Name, "]", " spec=2]", 1)
+	names := make([]string, len(trace.Annotations))
+	for i, a := range trace.Annotations {
+		names[i] = a.Name
 	}
-	s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
-	if err != nil {
-		t.Fatal(err)
+	for _, label := range []string{"decode[bs=8 spec=2]", "execute_context_0(0)_generation_8(24)"} {
+		for i, name := range names {
+			if strings.HasPrefix(name, "decode[") {
+				trace.Annotations[i].Name = label
+			}
+		}
+		s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.LayersPerPass != 0 || !strings.Contains(s.Evidence, fmt.Sprintf("%q drafts tokens", label)) {
+			t.Errorf("%d layers per pass: %s", s.LayersPerPass, s.Evidence)
+		}
 	}
-	if s.LayersPerPass != 0 || !strings.Contains(s.Evidence, "spec=2]\" drafts tokens") {
-		t.Errorf("%d layers per pass: %s", s.LayersPerPass, s.Evidence)
+}
+
+// TestSeveralRunsInStep: what comes behind a sampler within one step is another
+// run. The one with most layers counts, and its head is its epilogue.
+func TestSeveralRunsInStep(t *testing.T) {
+	t.Parallel()
+	head := layerKind("head", "norm_kernel", "lm_head_gemm", "sampling_kernel")
+	target, draft := tracegen.Repeat(plainLayer, 12), []*tracegen.Kind{plainLayer, head, plainLayer}
+	for _, tt := range []struct {
+		name   string
+		layers []*tracegen.Kind
+		want   []int // layers of the kept runs of a step
+		out    int   // runs that are out
+	}{
+		{"drafts behind the target", append(append(slices.Clone(target), head), draft...), []int{12}, 2},
+		{"drafts before the target", append(append(slices.Clone(draft), head), target...), []int{12}, 2},
+		{"two equal steps under one label", append(append(slices.Clone(target), head), target...), []int{12, 12}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			trace, _ := generatedSpec(t, tracegen.Spec{Seed: 13, Labels: []tracegen.Family{tracegen.ATOM}, Passes: times(4, passSpec(tt.layers, nil))})
+			s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kept []int
+			out := 0
+			for _, p := range s.Passes {
+				switch {
+				case p.Out == "":
+					kept = append(kept, p.N)
+				case strings.HasPrefix(p.Out, "run of another model in the step"):
+					out++
+				default:
+					t.Errorf("a pass of %d layers is out: %s", p.N, p.Out)
+				}
+			}
+			if want := slices.Repeat(tt.want, 4); !slices.Equal(kept, want) || out != 4*tt.out || s.LayersPerPass != 12 {
+				t.Errorf("kept %v, %d out, %d layers per pass (%s); want %v, %d", kept, out, s.LayersPerPass, s.Evidence, want, 4*tt.out)
+			}
+			sum, err := Summarize(s, nil)
+			if err != nil || sum.Epilogue == nil || len(sum.Groups) != 1 || len(sum.Groups[0].Positions) != len(plainLayer.Kernels) {
+				t.Fatalf("summary %+v, %v", sum, err)
+			}
+			if last := sum.Epilogue.Positions[len(sum.Epilogue.Positions)-1]; last.Class.Group != "sampling" || last.N == 0 {
+				t.Errorf("the epilogue ends with %q", last.Name)
+			}
+		})
+	}
+}
+
+// TestOtherEnd: a last layer that ends with a kernel of its own is a layer.
+func TestOtherEnd(t *testing.T) {
+	t.Parallel()
+	ending := layerKind("ending", "norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "ffn_norm", "up_gemm", "act_and_mul", "splitk_gemm")
+	pass := passSpec(append(tracegen.Repeat(plainLayer, 11), ending), nil)
+	for _, labels := range [][]tracegen.Family{{tracegen.ATOM}, nil} {
+		trace, _ := generatedSpec(t, tracegen.Spec{Seed: 14, Labels: labels, Passes: times(4, pass)})
+		s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.LayersPerPass != 12 || s.NumPasses != 4 {
+			t.Errorf("labels %v: %d layers in %d passes: %s", labels, s.LayersPerPass, s.NumPasses, s.Evidence)
+		}
+		for i, p := range s.Passes {
+			if n := len(s.Epilogue(p)); n != len(pass.Epilogue) {
+				t.Errorf("labels %v, pass %d: epilogue of %d kernels, want %d", labels, i, n, len(pass.Epilogue))
+			}
+		}
 	}
 }
 

@@ -56,8 +56,9 @@ Output:
   runs from a layer's first start to its last end, Busy is when a kernel runs,
   Exposed comm when nothing but collectives does.
   Without --csv the file is concN_layer.csv, N being the requests of most
-  decode steps, or of --bs; of several traces concN_TRACE_layer.csv. There is
-  none with --json, without decode steps, or if --phase takes others.
+  decode layers in the table (with --streams merged, of most decode steps in
+  the trace); of several traces concN_TRACE_layer.csv. There is none with
+  --json, without decode steps, or if --phase takes others.
   In the table and the CSV, control characters of a name are shown as escapes
   (\x1b, \t), and a CSV cell that a spreadsheet could run starts with '.
 

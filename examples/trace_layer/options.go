@@ -37,7 +37,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.filter.Requests, "bs", 0, "take steps of `N` requests only")
 	f.IntVar(&o.filter.GraphBS, "graph-bs", 0, "take steps that ran in a graph of padded size `N` only")
 	f.StringVar(&passes, "passes", "", "take the passes of `LIST` only, counted from 0, such as 0,2-5")
-	f.IntVar(&o.filter.Skip, "skip-passes", 0, "leave out the first `N` of the passes chosen otherwise")
+	f.IntVar(&o.filter.Skip, "skip-passes", 0, "leave out the first `N` whole passes of those chosen otherwise")
 	f.BoolVar(&o.json, "json", false, "print one JSON document; write no CSV unless --csv asks for it")
 	f.BoolVar(&o.wide, "wide", false, "add percentiles, where the maximum is, and what the passes rest on")
 	f.BoolVar(&o.bySig, "by-signature", false, "one table for each distinct sequence of kernels")

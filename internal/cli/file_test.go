@@ -88,7 +88,7 @@ func TestWriteFileFollowsLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("real.csv", link); err != nil {
-		t.Skip(err)
+		t.Skipf("no symbolic links here: %v", err)
 	}
 	if err := WriteFile(link, content("new")); err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func TestWriteFileFollowsLinks(t *testing.T) {
 
 func TestWriteFileLeavesDevicesAlone(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("needs /dev/full")
+		t.Skip("only Linux has /dev/full")
 	}
 	// A copy of the path is not possible, so a device that refuses to be
 	// written to shows that it was not replaced by a file.
@@ -125,7 +125,7 @@ func TestCheckOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Link(trace, filepath.Join(dir, "alias.json")); err != nil {
-		t.Skip(err)
+		t.Skipf("no hard links here: %v", err)
 	}
 	for _, tt := range []struct {
 		name, path, input string

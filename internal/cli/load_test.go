@@ -49,7 +49,7 @@ func TestLoadReadsStdin(t *testing.T) {
 func TestLoadSaysWhatItReads(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a\x1bb.json")
 	if err := os.WriteFile(path, []byte("[]"), 0o666); err != nil {
-		t.Skip(err)
+		t.Skipf("no such file name here: %v", err)
 	}
 	var stderr bytes.Buffer
 	if _, err := Load(t.Context(), path, nil, &stderr, nil); err != nil {

@@ -45,7 +45,7 @@ func (p *progress) update(read, size int64) {
 	fmt.Fprintf(p.w, "%s%s", clearLine, barText(read, size))
 }
 
-// done removes the bar; later calls of add draw nothing.
+// done removes the bar; later calls of update draw nothing.
 func (p *progress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -81,7 +81,11 @@ func (l *Layers) overlap() string {
 	if len(items) == 0 {
 		return ""
 	}
-	return "kernels of a layer run side by side, so TOTAL and the times of several layers are longer than a layer's wall time (" + strings.Join(items, ", ") + ")"
+	why := "kernels of a layer run side by side"
+	if l.Summary.Passes.Clipped > 0 {
+		why += ", or complete earlier than they are stamped"
+	}
+	return why + ", so TOTAL and the times of several layers are longer than a layer's wall time (" + strings.Join(items, ", ") + ")"
 }
 
 // clipped says how many overruns were taken out of busy and idle time.

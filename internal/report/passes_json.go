@@ -79,7 +79,8 @@ type laneDoc struct {
 
 type strayDoc struct {
 	laneDoc
-	Kernels int `json:"kernels"`
+	Kernels int     `json:"kernels"`
+	BusyUS  float64 `json:"busy_us"` // in no other time; idle time has them running
 }
 
 type streamDoc struct {
@@ -113,7 +114,7 @@ func (l *Layers) passesDoc() passesDoc {
 		}
 	}
 	for _, st := range l.strays() {
-		d.Strays = append(d.Strays, strayDoc{lane(st.lane), st.kernels})
+		d.Strays = append(d.Strays, strayDoc{lane(st.lane), st.kernels, micros(st.busy)})
 	}
 	for _, st := range l.streamTotals() {
 		d.StreamBusy = append(d.StreamBusy, streamDoc{lane(l.trace().Lanes[st.Lane]), micros(st.Busy)})

@@ -57,7 +57,7 @@ func (l *Layers) writeStrays(b *bytes.Buffer) {
 		b.WriteByte('\n')
 	}
 	for _, s := range strays {
-		fmt.Fprintf(b, "Strays: %s of %s\n", count(s.kernels, "kernel"), Printable(s.lane.String()))
+		fmt.Fprintf(b, "Strays: %s of %s, busy %s us that no time above counts\n", count(s.kernels, "kernel"), Printable(s.lane.String()), exactUS(s.busy))
 	}
 	if none > 0 {
 		fmt.Fprintf(b, "In passes without an anchor: %s\n", count(none, "kernel"))

@@ -8,6 +8,8 @@
 package report
 
 import (
+	"time"
+
 	"github.com/tracelayer/tracelayer"
 )
 
@@ -172,23 +174,31 @@ func (l *Layers) streamTotals() []tracelayer.StreamTime {
 	return all
 }
 
-// A laneCount is a number of kernels of one lane.
-type laneCount struct {
+// A strayLane is the strays of one lane.
+type strayLane struct {
 	lane    tracelayer.Lane
 	kernels int
+	busy    time.Duration
 }
 
-// strays counts the strays by lane, in order of lane.
-func (l *Layers) strays() []laneCount {
-	t := l.trace()
+// strays adds up the strays by lane, in order of lane.
+func (l *Layers) strays() []strayLane {
+	s, t := l.segments(), l.trace()
+	if len(s.Strays) == 0 {
+		return nil
+	}
 	count := make([]int, len(t.Lanes))
-	for _, k := range l.segments().Strays {
+	for _, k := range s.Strays {
 		count[t.Kernels[k].Lane]++
 	}
-	var all []laneCount
+	busy := make([]time.Duration, len(t.Lanes))
+	for _, st := range tracelayer.NewMeter(t, s.Profile).Times(s.Strays).Streams {
+		busy[st.Lane] = st.Busy
+	}
+	var all []strayLane
 	for i, n := range count {
 		if n > 0 {
-			all = append(all, laneCount{t.Lanes[i], n})
+			all = append(all, strayLane{t.Lanes[i], n, busy[i]})
 		}
 	}
 	return all
