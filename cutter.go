@@ -23,7 +23,8 @@ type cutter struct {
 func (c *cutter) findPasses() {
 	c.mark()
 	pass := c.attributed()
-	if len(c.passes) == 0 {
+	c.dropPieces(pass)
+	if !slices.ContainsFunc(pass, func(p int32) bool { return p >= 0 }) {
 		c.bare = true
 		c.passes = []Pass{{Step: NoStep, By: ByGap}}
 		clear(pass)
@@ -60,6 +61,40 @@ func (c *cutter) attributed() []int32 {
 		pass[i] = lastPass
 	}
 	return pass
+}
+
+// dropPieces takes kernels out of the passes of graph launches if those hold
+// pieces of a pass: no launch holds two anchors, or the kernels that a pass
+// begins or ends with run in fewer than half as many places.
+func (c *cutter) dropPieces(pass []int32) {
+	anchors := make([]int, len(c.passes))
+	for _, a := range c.anchors {
+		if p := pass[a]; p >= 0 && c.passes[p].By == ByGraph {
+			anchors[p]++
+		}
+	}
+	launches, most := 0, 0
+	for _, n := range anchors {
+		most = max(most, n)
+		if n > 0 {
+			launches++
+		}
+	}
+	edges, ends := make([]int, len(c.isEdge)), 0
+	for _, n := range c.names {
+		if c.isEdge[n] {
+			edges[n]++
+			ends = max(ends, edges[n])
+		}
+	}
+	if most >= 2 && (ends == 0 || launches <= 2*ends) {
+		return
+	}
+	for i, p := range pass {
+		if p >= 0 && c.passes[p].By == ByGraph {
+			pass[i] = -1
+		}
+	}
 }
 
 // passOf is the pass of a unit of kernels, a new one when it is first met.
@@ -363,7 +398,8 @@ func (c *cutter) intervals() [][2]int32 {
 }
 
 // checkBatches refuses passes in which two micro-batches interleave: their
-// label says so, or the same embedding runs more than once in a pass.
+// label says so, the same embedding runs more than once in a pass, or most of
+// its intervals alternate as those of two micro-batches do.
 func (c *cutter) checkBatches() error {
 	t := c.s.Trace
 	for i, p := range c.passes {
@@ -373,6 +409,10 @@ func (c *cutter) checkBatches() error {
 		if p.Step >= 0 && c.att.Steps[p.Step].TBO {
 			return refuse(ErrInterleaved, "step %q ran as two micro-batches (tbo), whose kernels interleave: "+
 				"what lies from one anchor to the next is no layer", c.att.Steps[p.Step].Name)
+		}
+		if c.takesTurns(p) {
+			return refuse(ErrInterleaved, "in pass %d the intervals from anchor to anchor (%d anchors) alternate, and two neighbours together hold each part of a layer "+
+				"twice in a row: two micro-batches interleave in it, and what lies from one anchor to the next is no layer", i, len(c.anchorsOf(p)))
 		}
 		count := map[NameID]int{}
 		for _, n := range c.names[p.Start:p.End] {
@@ -385,4 +425,62 @@ func (c *cutter) checkBatches() error {
 		}
 	}
 	return nil
+}
+
+// takesTurns reports whether two micro-batches share a pass and its stream: A
+// runs a part of a layer, B the same part, A the next part, B that. Then each
+// second interval is alike, neighbours are not, and two of them in a row, read
+// as a ring, are made of parts that each come twice.
+func (c *cutter) takesTurns(p Pass) bool {
+	a := c.anchorsOf(p)
+	interval := func(i int) []NameID { return c.names[a[i]:a[i+1]] }
+	known := map[string]bool{} // two intervals in a row, and whether they are made of such parts
+	turns := 0
+	var key []byte
+	for i := 0; i+3 < len(a); i++ {
+		if !slices.Equal(interval(i), interval(i+2)) || slices.Equal(interval(i), interval(i+1)) {
+			continue
+		}
+		key = c.s.nameKey(key[:0], c.s.Order[a[i]:a[i+2]])
+		twice, ok := known[string(key)]
+		if !ok {
+			twice = ringOfPairs(c.names[a[i]:a[i+2]])
+			known[string(key)] = twice
+		}
+		if twice {
+			turns++
+		}
+	}
+	return turns > 0 && 2*turns > len(a)-3
+}
+
+// ringOfPairs reports whether a sequence, read as a ring from a suitable place,
+// is made wholly of parts that each come twice in a row.
+func ringOfPairs(ring []NameID) bool {
+	count := map[NameID]int{}
+	for _, n := range ring {
+		count[n]++
+	}
+	for _, n := range count {
+		if n%2 != 0 {
+			return false
+		}
+	}
+	n := len(ring)
+	word := slices.Concat(ring, ring)
+	ends := make([]bool, n+1) // whether a part can end behind so many names
+	for start := range n {
+		clear(ends)
+		ends[0] = true
+		for i := 0; i < n; i++ {
+			for half := 1; ends[i] && i+2*half <= n; half++ {
+				w := word[start+i : start+i+2*half]
+				ends[i+2*half] = ends[i+2*half] || slices.Equal(w[:half], w[half:])
+			}
+		}
+		if ends[n] {
+			return true
+		}
+	}
+	return false
 }

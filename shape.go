@@ -11,8 +11,8 @@ func (c *cutter) layers() error {
 	s := c.s
 	shape, ok := c.shape()
 	if !ok {
-		return refuse(ErrNoLayers, "%d anchors, but no two follow each other in one pass; "+
-			"if graph launches hold pieces of a pass, --streams merged still cuts from anchor to anchor", len(c.anchors))
+		return refuse(ErrNoLayers, "%d anchors, but no pass that labels or launches tell has two: "+
+			"they may be labels of less than a pass; --streams merged cuts from anchor to anchor whatever the labels say", len(c.anchors))
 	}
 	if c.bare {
 		if n := c.numLayers; n > 0 && len(c.anchors)%n != 0 {
@@ -104,11 +104,7 @@ func (c *cutter) shape() (layerShape, bool) {
 		if c.bare {
 			upper = min(upper, c.leadBehindGaps())
 		}
-		post, period := c.longestPost(p, a)
-		lower := max(period-1-post, 0)
-		if c.bare && lower > upper {
-			lower = 0
-		}
+		lower := c.leastLead(p, a, upper)
 		lead := -1
 		for n := lower; n <= upper; n++ {
 			if n > 0 && c.isNorm[c.names[from-int32(n)]] {
@@ -188,17 +184,21 @@ func (c *cutter) alignBack(from, to, floor, like int32) []int {
 	return got
 }
 
-// longestPost is how many kernels behind the last anchor of a pass look like
-// those behind another one, and the length of that one's interval.
-func (c *cutter) longestPost(p Pass, a []int32) (post, period int) {
+// leastLead is how many kernels of a layer stand in front of its anchor at
+// least: what an interval has beyond the kernels that follow the last anchor of
+// the pass too. The interval that agrees longest counts; without labels and
+// launches one that leads beyond most is the step from one pass to the next.
+func (c *cutter) leastLead(p Pass, a []int32, most int) int {
+	least, post := 0, -1
 	last := a[len(a)-1]
 	for i := len(a) - 1; i > 0; i-- {
 		n := c.alike(last+1, p.End, a[i-1]+1, a[i])
-		if n > post || period == 0 {
-			post, period = n, int(a[i]-a[i-1])
+		lead := int(a[i]-a[i-1]) - 1 - n
+		if n > post && (!c.bare || lead <= most) {
+			least, post = max(lead, 0), n
 		}
 	}
-	return post, period
+	return least
 }
 
 // alike is the number of equal names at the beginnings of two ranges of Order.

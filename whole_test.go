@@ -133,6 +133,84 @@ func TestInterleavedRefused(t *testing.T) {
 	}
 }
 
+// TestMicroBatchesWithoutLabel: two micro-batches that take turns half a layer
+// at a time are known by their kernels alone, whatever tells the passes.
+func TestMicroBatchesWithoutLabel(t *testing.T) {
+	t.Parallel()
+	sliding := layerKind("sliding", "norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "ffn_norm", "router_gemm", "topk", "act_and_mul", "down_gemm")
+	for _, tt := range []struct {
+		name   string
+		launch tracegen.Launch
+		labels []tracegen.Family
+		layers []*tracegen.Kind
+		split  int
+	}{
+		{"label", tracegen.Eager, []tracegen.Family{tracegen.ATOM}, tracegen.Repeat(plainLayer, 12), 4},
+		{"graph launches", tracegen.FullGraph, nil, tracegen.Repeat(plainLayer, 12), 4},
+		{"neither", tracegen.Eager, nil, tracegen.Repeat(plainLayer, 12), 4},
+		{"split before the attention", tracegen.FullGraph, nil, tracegen.Repeat(plainLayer, 12), 2},
+		{"dense prefix", tracegen.FullGraph, nil, append(tracegen.Repeat(plainLayer, 2), tracegen.Repeat(sliding, 10)...), 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var layers []*tracegen.Kind
+			for _, k := range tt.layers {
+				split := *k
+				split.Split = tt.split
+				layers = append(layers, &split)
+			}
+			pass := passSpec(layers, func(p *tracegen.Pass) {
+				p.Launch, p.Label, p.Prologue = tt.launch, "decode[bs=8]", kernelsNamed("metadata_kernel")
+			})
+			plain := tracegen.Spec{Seed: 21, Labels: tt.labels, Passes: times(3, pass)}
+			both := tracegen.Spec{Seed: 21, Labels: tt.labels}
+			for _, p := range plain.Passes {
+				p.TwoBatch = true
+				both.Passes = append(both.Passes, p)
+			}
+			trace, _ := generatedSpec(t, plain)
+			if _, err := Segment(trace, AnchorProfile("attention_fwd"), nil); err != nil {
+				t.Errorf("one batch: %v", err)
+			}
+			trace, _ = generatedSpec(t, both)
+			if _, err := Segment(trace, AnchorProfile("attention_fwd"), nil); !errors.Is(err, ErrInterleaved) {
+				t.Errorf("two batches: error %v, want %v", err, ErrInterleaved)
+			}
+		})
+	}
+}
+
+// TestPiecesOfGraphs: graph launches that hold less than a pass do not tell
+// where one begins. The kernels do, as if there were no launches.
+func TestPiecesOfGraphs(t *testing.T) {
+	t.Parallel()
+	for _, eager := range []string{"attention_fwd", "down_gemm", "o_gemm"} {
+		layer := layerKind("layer", "norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "norm_kernel", "up_gemm", "act_and_mul", "down_gemm")
+		for i := range layer.Kernels {
+			layer.Kernels[i].Eager = layer.Kernels[i].Name == eager
+		}
+		pass := passSpec(tracegen.Repeat(layer, 12), func(p *tracegen.Pass) { p.Launch = tracegen.Piecewise })
+		trace, truth := generatedSpec(t, tracegen.Spec{Seed: 22, Passes: times(3, pass)})
+		for _, anchor := range []string{"attention_fwd", "act_and_mul"} {
+			s, err := Segment(trace, AnchorProfile(anchor), nil)
+			if err != nil {
+				t.Errorf("%s outside of graphs, anchor %s: %v", eager, anchor, err)
+				continue
+			}
+			if s.LayersPerPass != 12 || s.NumPasses != 3 || s.Passes[0].By != ByGap {
+				t.Errorf("%s outside of graphs, anchor %s: %d passes of %d layers: %s", eager, anchor, s.NumPasses, s.LayersPerPass, s.Evidence)
+				continue
+			}
+			for i, l := range s.Layers {
+				want := truth.Passes[i/12].Layers[i%12].Kernels
+				if d := cmp.Diff(s.Order[l.Start:l.End], want); d != "" {
+					t.Fatalf("%s outside of graphs, anchor %s, layer %d (-got +truth):\n%s", eager, anchor, i, d)
+				}
+			}
+		}
+	}
+}
+
 // TestSideLayersRefused: layers of another stream are no strays.
 func TestSideLayersRefused(t *testing.T) {
 	t.Parallel()
