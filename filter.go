@@ -133,9 +133,20 @@ func (s *Segments) checkKept() error {
 		}
 	}
 	if kept == 0 {
-		return refuse(ErrNoLayers, "none of the %d passes is kept: %s", len(s.Passes), s.outReasons())
+		return refuse(ErrNoLayers, "none of the %d passes is kept: %s%s", len(s.Passes), s.outReasons(), s.noStepWhy())
 	}
 	return refuse(ErrNoLayers, "the %d passes kept have no whole layer: with one anchor in a pass there is nothing to compare it with", kept)
+}
+
+// noStepWhy says why no kernel belongs to a step, if that is so and the labels
+// show steps.
+func (s *Segments) noStepWhy() string {
+	a := s.Attribution
+	if len(a.Steps) == 0 || a.Unplaced < len(a.Step) {
+		return ""
+	}
+	return fmt.Sprintf("; the labels show %d steps, but no kernel leads to one: kernels without any launch (launch calls recorded: %d), or of calls "+
+		"outside the labels, have only the GPU's time, which says nothing about labels of the CPU; leave out --phase, --bs and --graph-bs", len(a.Steps), len(s.Trace.Launches))
 }
 
 // outReasons counts the passes that are Out by reason, in order of appearance.

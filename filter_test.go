@@ -194,3 +194,19 @@ func TestSharedGraphID(t *testing.T) {
 		t.Errorf("%v, %d layers a pass", err, s.LayersPerPass)
 	}
 }
+
+// TestNoLaunch: kernels without any launch are cut, but belong to no step, and
+// who asks for a phase is told so.
+func TestNoLaunch(t *testing.T) {
+	t.Parallel()
+	trace, _ := generatedSpec(t, tracegen.Spec{Seed: 24, Labels: []tracegen.Family{tracegen.ATOM}, Passes: times(3, passSpec(tracegen.Repeat(plainLayer, 12), nil))})
+	trace.Launches = nil
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+	if err != nil || s.LayersPerPass != 12 || s.NumPasses != 3 || s.Passes[0].By != ByGap {
+		t.Errorf("%+v, %v", s, err)
+	}
+	_, err = Segment(trace, AnchorProfile("attention_fwd"), &SegmentOptions{Passes: PassFilter{Phase: PhaseDecode}})
+	if !errors.Is(err, ErrNoLayers) || !strings.Contains(err.Error(), "the labels show 3 steps, but no kernel leads to one: kernels without any launch (launch calls recorded: 0)") {
+		t.Errorf("phase decode: %v", err)
+	}
+}

@@ -47,8 +47,8 @@ type Segments struct {
 	Profile *Profile
 	Cut     Cut
 	// Order lists the selected kernels in the order in which they were cut, as
-	// indices into Trace.Kernels: pass after pass, by start within each. A layer
-	// is a range of it. With CutLayers strays are not in it.
+	// indices into Trace.Kernels: pass after pass, by start within each, but see
+	// Reordered. A layer is a range of it. With CutLayers strays are not in it.
 	Order []int32
 	// Layers are the layers found, in order of Order. Those of passes that are
 	// Out are among them; Kept leaves them out.
@@ -67,6 +67,11 @@ type Segments struct {
 	// Strays are the selected kernels of streams that are in no layer, as
 	// indices into Trace.Kernels, by start; nil with CutAnchors.
 	Strays []int32
+	// Reordered is the number of layers whose kernels do not stand by start in
+	// Order: their streams ran the same kernels as those of other layers, but
+	// not in step with each other, and they follow the most frequent order of
+	// such layers. Each stream's own kernels stay in order of start.
+	Reordered int
 	// NoAnchor is the number of selected kernels in passes without an anchor.
 	NoAnchor int
 	// Filter is the choice of passes that was made, defaults filled in.

@@ -49,6 +49,15 @@ type Group struct {
 	// no stretch of time that means anything: from first start to last end, while
 	// a kernel runs, while a collective runs, and that with nothing beside it.
 	WallUS, BusyUS, CommUS, ExposedCommUS float64
+	// Streams are the lanes that the layers' kernels run in, in order of lane,
+	// with the mean time in which one of them runs there; nil with CutAnchors.
+	Streams []StreamMean
+}
+
+// A StreamMean is the mean busy time of one lane.
+type StreamMean struct {
+	Lane   LaneID
+	BusyUS float64
 }
 
 // IdleUS is the mean time within a layer in which none of its kernels runs.
@@ -249,13 +258,27 @@ func (s *Segments) group(m *Meter, rows []row, signs []signCount) Group {
 func (g *Group) measureTimes(m *Meter, rows []row) {
 	var wall, busy, comm, exposed time.Duration
 	var buf []interval
+	lanes, streams, ran := make([]cover, len(m.t.Lanes)), make([]Time, len(m.t.Lanes)), make([]bool, len(m.t.Lanes))
 	for _, r := range rows {
 		buf = m.intervals(buf[:0], r.kernels)
+		for _, iv := range buf {
+			lanes[iv.lane].add(iv)
+		}
+		for i := range lanes {
+			streams[i] += lanes[i].covered
+			ran[i] = ran[i] || lanes[i].any
+			lanes[i] = cover{}
+		}
 		t := measureTimes(buf)
 		wall, busy, comm, exposed = wall+t.Span, busy+t.Busy, comm+t.Comm, exposed+t.ExposedComm()
 	}
 	mean := func(d time.Duration) float64 { return float64(d) / float64(len(rows)) / 1e3 }
 	g.WallUS, g.BusyUS, g.CommUS, g.ExposedCommUS = mean(wall), mean(busy), mean(comm), mean(exposed)
+	for lane := range lanes {
+		if ran[lane] {
+			g.Streams = append(g.Streams, StreamMean{LaneID(lane), mean(time.Duration(streams[lane]))})
+		}
+	}
 }
 
 // durations appends the usable durations of a position, in microseconds, and

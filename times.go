@@ -91,22 +91,20 @@ func lateStops(t *Trace) []lateStop {
 	return all
 }
 
-// Times measures some kernels, given as indices into Trace.Kernels in order of
-// start, such as a part of Segments.Order within one pass.
+// Times measures some kernels, given as indices into Trace.Kernels in any order,
+// such as a part of Segments.Order.
 func (m *Meter) Times(kernels []int32) Times {
 	all := m.intervals(nil, kernels)
 	t := measureTimes(all)
-	busy := map[LaneID]*cover{}
+	lanes := make([]cover, len(m.t.Lanes))
 	for _, iv := range all {
-		if busy[iv.lane] == nil {
-			busy[iv.lane] = &cover{}
+		lanes[iv.lane].add(iv)
+	}
+	for lane, c := range lanes {
+		if c.any {
+			t.Streams = append(t.Streams, StreamTime{LaneID(lane), time.Duration(c.covered)})
 		}
-		busy[iv.lane].add(iv)
 	}
-	for lane, c := range busy {
-		t.Streams = append(t.Streams, StreamTime{lane, time.Duration(c.covered)})
-	}
-	slices.SortFunc(t.Streams, func(a, b StreamTime) int { return cmp.Compare(a.Lane, b.Lane) })
 	return t
 }
 
@@ -164,14 +162,21 @@ type interval struct {
 	comm       bool
 }
 
-// intervals appends the kernels with a usable duration, clipped where that applies.
+// intervals appends the kernels with a usable duration in order of start,
+// clipped where that applies.
 func (m *Meter) intervals(all []interval, kernels []int32) []interval {
+	places := byStart(kernels)
 	var late []lateStop
-	if len(m.late) > 0 && len(kernels) > 0 {
-		first, _ := slices.BinarySearchFunc(m.late, kernels[0], func(l lateStop, k int32) int { return cmp.Compare(l.kernel, k) })
-		late = m.late[first:]
-	}
-	for at, i := range kernels {
+	for n := range kernels {
+		at := n
+		if places != nil {
+			at = places[n]
+		}
+		i := kernels[at]
+		if n == 0 && len(m.late) > 0 {
+			first, _ := slices.BinarySearchFunc(m.late, i, func(l lateStop, k int32) int { return cmp.Compare(l.kernel, k) })
+			late = m.late[first:]
+		}
 		k := m.t.Kernels[i]
 		if k.Dur < 0 {
 			continue
@@ -186,6 +191,20 @@ func (m *Meter) intervals(all []interval, kernels []int32) []interval {
 		all = append(all, interval{at, k.Start, end, k.End(), k.Lane, m.isComm[k.Name]})
 	}
 	return all
+}
+
+// byStart lists the places of some kernels in order of start, nil if that is
+// the order they stand in.
+func byStart(kernels []int32) []int {
+	if slices.IsSorted(kernels) {
+		return nil
+	}
+	places := make([]int, len(kernels))
+	for i := range places {
+		places[i] = i
+	}
+	slices.SortFunc(places, func(a, b int) int { return cmp.Compare(kernels[a], kernels[b]) })
+	return places
 }
 
 // isAMD reports whether the trace says that its GPUs are AMD's. A trace that

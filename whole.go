@@ -74,6 +74,7 @@ func (s *Segments) cutWhole(opts *SegmentOptions) error {
 	if err := c.layers(); err != nil {
 		return err
 	}
+	s.orderByLane()
 	if err := s.filterPasses(opts.Passes); err != nil {
 		return err
 	}

@@ -211,6 +211,59 @@ func TestPiecesOfGraphs(t *testing.T) {
 	}
 }
 
+// TestJitterBetweenStreams: layers whose streams ran the same kernels, not in
+// the same order between the streams, are of one signature, and their times are
+// what they were.
+func TestJitterBetweenStreams(t *testing.T) {
+	t.Parallel()
+	kinds := make([]*tracegen.Kind, 3)
+	for i, names := range [][]string{
+		{"norm_kernel", "qkv_gemm", "attention_fwd", "side_dispatch", "o_gemm", "side_combine", "up_gemm", "down_gemm"},
+		{"norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "side_dispatch", "up_gemm", "side_combine", "down_gemm"},
+		{"norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "side_dispatch", "side_combine", "down_gemm", "up_gemm"}, // the main stream differs
+	} {
+		kinds[i] = layerKind("moe", names...)
+		for j := range kinds[i].Kernels {
+			if strings.HasPrefix(names[j], "side") {
+				kinds[i].Kernels[j].Stream = 1
+			}
+		}
+	}
+	layers := append(append(tracegen.Repeat(kinds[0], 4), kinds[1], kinds[2], kinds[0]), tracegen.Repeat(kinds[0], 5)...)
+	trace, truth := generatedSpec(t, tracegen.Spec{Seed: 23, Labels: []tracegen.Family{tracegen.ATOM}, Passes: times(3, passSpec(layers, nil))})
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Reordered != 3 || len(s.signs) != 2 || s.LayersPerPass != 12 {
+		t.Fatalf("%d layers reordered, %d signatures, %d layers a pass; want 3, 2, 12", s.Reordered, len(s.signs), s.LayersPerPass)
+	}
+	m := NewMeter(trace, nil)
+	for i, l := range s.Layers {
+		kernels := truth.Passes[i/12].Layers[i%12].Kernels
+		got := s.Order[l.Start:l.End]
+		if want := slices.Sorted(slices.Values(got)); !slices.Equal(want, kernels) {
+			t.Errorf("layer %d: kernels %v, want %v", i, want, kernels)
+		}
+		if d := cmp.Diff(m.Times(got), m.Times(kernels)); d != "" {
+			t.Errorf("layer %d, times in the new order (-) and by start (+):\n%s", i, d)
+		}
+	}
+	for i, p := range s.Passes {
+		if pt, span := m.PassTimes(s, p), m.Times(s.Order[p.Start:p.End]).Span; pt.Prologue+pt.Layers+pt.Epilogue+pt.Idle != span || pt.Span != span {
+			t.Errorf("pass %d: %+v does not add up to %s", i, pt, span)
+		}
+	}
+	sum, err := Summarize(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := sum.Groups[0]
+	if len(g.Streams) != 2 || g.Streams[0].BusyUS < 55 || g.Streams[1].BusyUS < 18 || g.Streams[1].BusyUS > 22 {
+		t.Errorf("busy by stream %+v, want about 60 and 20 us", g.Streams)
+	}
+}
+
 // TestSideLayersRefused: layers of another stream are no strays.
 func TestSideLayersRefused(t *testing.T) {
 	t.Parallel()

@@ -156,7 +156,7 @@ func (l *Layers) groupDoc(g tracelayer.Group) groupDoc {
 		Positions:       []positionDoc{},
 	}
 	if l.whole() {
-		d.Times = new(groupTimes(g))
+		d.Times = new(l.groupTimes(g))
 	}
 	for _, p := range g.Positions {
 		doc, at := l.positionDoc(p, g.TotalUS, l.inLayers)

@@ -47,6 +47,9 @@ func (l *Layers) Notes() []string {
 	if s.Tie {
 		add("%s", l.tie())
 	}
+	if n := s.Reordered; n > 0 {
+		add("in %s the kernels of the streams started in another order than in most layers with the same kernels, and are counted in the order of most", count(n, "layer"))
+	}
 	for _, why := range []string{l.overlap(), l.clipped()} {
 		if why != "" {
 			add("%s", why)

@@ -54,6 +54,9 @@ func (l *Layers) phaseRule() string {
 			return "the default: " + placed + " only"
 		}
 	}
+	if a := s.Attribution; len(a.Steps) > 0 && a.Unplaced == len(a.Step) {
+		return fmt.Sprintf("the default: no kernel leads to a step label, by %s", count(len(s.Trace.Launches), "launch call"))
+	}
 	return "the default: no pass is known to be a decode step"
 }
 

@@ -19,17 +19,19 @@ type passesDoc struct {
 	Attribution     *attributionDoc `json:"attribution"`
 	Strays          []strayDoc      `json:"strays"`
 	NoAnchorKernels *int            `json:"no_anchor_kernels"`
-	StreamBusy      []streamDoc     `json:"stream_busy"` // in the kept passes
-	Clipped         *clippedDoc     `json:"clipped"`     // in the kept passes
+	ReorderedLayers *int            `json:"reordered_layers"` // see Segments.Reordered
+	StreamBusy      []streamDoc     `json:"stream_busy"`      // in the kept passes
+	Clipped         *clippedDoc     `json:"clipped"`          // in the kept passes
 }
 
 // timesDoc is how a layer uses time, on average.
 type timesDoc struct {
-	WallUS        float64 `json:"wall_us"`
-	BusyUS        float64 `json:"busy_us"`
-	IdleUS        float64 `json:"idle_us"`
-	CommUS        float64 `json:"comm_us"`
-	ExposedCommUS float64 `json:"exposed_comm_us"`
+	WallUS        float64     `json:"wall_us"`
+	BusyUS        float64     `json:"busy_us"`
+	IdleUS        float64     `json:"idle_us"`
+	CommUS        float64     `json:"comm_us"`
+	ExposedCommUS float64     `json:"exposed_comm_us"`
+	Streams       []streamDoc `json:"streams"` // busy
 }
 
 // passTimesDoc adds up to the nanosecond: the parts and idle are the span.
@@ -103,7 +105,7 @@ func (l *Layers) passesDoc() passesDoc {
 		Cut: "layers", Phase: new(l.phase()), PhaseByDefault: new(l.phaseByDefault()),
 		PassTimes: new(passTimes(l.Summary.Passes)), PassList: l.passList(),
 		Attribution: &attributionDoc{len(a.Step), a.ByLabel, a.ByLaunch, a.Unplaced},
-		Strays:      []strayDoc{}, NoAnchorKernels: new(s.NoAnchor), StreamBusy: []streamDoc{},
+		Strays:      []strayDoc{}, NoAnchorKernels: new(s.NoAnchor), ReorderedLayers: new(s.Reordered), StreamBusy: []streamDoc{},
 	}
 	for _, p := range l.parts() {
 		doc := l.partDoc(p)
@@ -141,7 +143,7 @@ func (l *Layers) passList() []passDoc {
 func (l *Layers) partDoc(p part) partDoc {
 	d := partDoc{
 		Kernels: len(p.Positions), Passes: p.Layers, OtherPasses: p.Others,
-		TotalUS: round(p.TotalUS, 3), Times: groupTimes(p.Group), Positions: []positionDoc{},
+		TotalUS: round(p.TotalUS, 3), Times: l.groupTimes(p.Group), Positions: []positionDoc{},
 	}
 	for _, pos := range p.Positions {
 		doc, at := l.positionDoc(pos, p.TotalUS, p.in)
@@ -151,8 +153,12 @@ func (l *Layers) partDoc(p part) partDoc {
 	return d
 }
 
-func groupTimes(g tracelayer.Group) timesDoc {
-	return timesDoc{round(g.WallUS, 3), round(g.BusyUS, 3), round(g.IdleUS(), 3), round(g.CommUS, 3), round(g.ExposedCommUS, 3)}
+func (l *Layers) groupTimes(g tracelayer.Group) timesDoc {
+	d := timesDoc{round(g.WallUS, 3), round(g.BusyUS, 3), round(g.IdleUS(), 3), round(g.CommUS, 3), round(g.ExposedCommUS, 3), []streamDoc{}}
+	for _, st := range g.Streams {
+		d.Streams = append(d.Streams, streamDoc{lane(l.trace().Lanes[st.Lane]), round(st.BusyUS, 3)})
+	}
+	return d
 }
 
 func passTimes(p tracelayer.PassTimes) passTimesDoc {

@@ -3,8 +3,10 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/tracelayer/tracelayer"
 	"github.com/tracelayer/tracelayer/internal/texttab"
 )
 
@@ -28,23 +30,61 @@ func (l *Layers) writeParts(b *bytes.Buffer) {
 // writeTimes writes how layers use time, and where the time of the passes goes.
 // The last line adds up as printed: all its numbers are whole nanoseconds.
 func (l *Layers) writeTimes(b *bytes.Buffer) {
-	tab := texttab.New(
-		texttab.Column{Head: "Time per layer (us)", Width: 35, Left: true},
-		texttab.Column{Head: "Wall", Width: 9, Gap: 1},
-		texttab.Column{Head: "Busy", Width: 9, Gap: 1},
-		texttab.Column{Head: "Idle", Width: 9, Gap: 1},
-		texttab.Column{Head: "Comm", Width: 9, Gap: 1},
-		texttab.Column{Head: "Exposed comm", Gap: 2},
-	)
-	for _, g := range l.Summary.Groups[:l.shownGroups()] {
-		tab.Row(Printable(g.Key), fixed(g.WallUS, 1), fixed(g.BusyUS, 1), fixed(g.IdleUS(), 1),
-			fixed(g.CommUS, 1), fixed(g.ExposedCommUS, 1))
+	columns := []texttab.Column{
+		{Head: "Time per layer (us)", Width: 35, Left: true},
+		{Head: "Wall", Width: 9, Gap: 1},
+		{Head: "Busy", Width: 9, Gap: 1},
+		{Head: "Idle", Width: 9, Gap: 1},
+		{Head: "Comm", Width: 9, Gap: 1},
+		{Head: "Exposed comm", Gap: 2},
+	}
+	groups := l.Summary.Groups[:l.shownGroups()]
+	lanes := lanesOf(groups)
+	for _, lane := range lanes {
+		columns = append(columns, texttab.Column{Head: "Stream " + Printable(l.trace().Lanes[lane].Stream), Gap: 2})
+	}
+	tab := texttab.New(columns...)
+	for _, g := range groups {
+		row := []string{
+			Printable(g.Key), fixed(g.WallUS, 1), fixed(g.BusyUS, 1), fixed(g.IdleUS(), 1),
+			fixed(g.CommUS, 1), fixed(g.ExposedCommUS, 1),
+		}
+		for _, lane := range lanes {
+			row = append(row, fixed(busyIn(g, lane), 1))
+		}
+		tab.Row(row...)
 	}
 	b.WriteByte('\n')
 	_, _ = tab.WriteTo(b) // a buffer does not fail
 	p := l.Summary.Passes
 	fmt.Fprintf(b, "%s: layers %s + prologue %s + epilogue %s + idle %s = span %s us\n", passes(len(l.keptPasses())),
 		exactUS(p.Layers), exactUS(p.Prologue), exactUS(p.Epilogue), exactUS(p.Idle), exactUS(p.Span))
+}
+
+// lanesOf are the lanes that the layers run in, in order; none if there is only
+// one, whose busy time is that of the layers.
+func lanesOf(groups []tracelayer.Group) []tracelayer.LaneID {
+	var all []tracelayer.LaneID
+	for _, g := range groups {
+		for _, st := range g.Streams {
+			all = append(all, st.Lane)
+		}
+	}
+	slices.Sort(all)
+	if all = slices.Compact(all); len(all) < 2 {
+		return nil
+	}
+	return all
+}
+
+// busyIn is the mean busy time of a group's layers in one lane, in microseconds.
+func busyIn(g tracelayer.Group, lane tracelayer.LaneID) float64 {
+	for _, st := range g.Streams {
+		if st.Lane == lane {
+			return st.BusyUS
+		}
+	}
+	return 0
 }
 
 // exactUS is a time in microseconds with all its digits.
