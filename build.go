@@ -75,24 +75,31 @@ type builder struct {
 	}
 	key       []byte
 	open      map[string][]begin // B events that wait for their E, by thread
+	size      int64              // of the file, 0 when not known
 	hasOrigin bool
 	warn      warnings
 }
 
-// newBuilder makes a builder for a file of size bytes, 0 when not known. It
-// reserves room for as many kernels as such a file may hold: real traces pack to
-// 25 to 40 bytes a kernel.
+// newBuilder makes a builder for a file of size bytes, 0 when not known.
 func newBuilder(name string, size int64) *builder {
-	b := &builder{
-		t:     Trace{Name: name},
+	return &builder{
+		t: Trace{Name: name}, size: size,
 		names: map[string]NameID{}, lanes: map[Lane]LaneID{}, threads: map[string]ThreadID{},
 		labels: map[string]string{}, cats: map[string]category{}, open: map[string][]begin{},
 	}
-	if n := int(min(size/24, 1<<22)); n > chunkLen {
+}
+
+// reserve makes room for as many kernels as the file may hold at most: real
+// traces pack to 25 to 40 bytes a kernel, and have 600 unpacked, 200 without args.
+func (b *builder) reserve() {
+	perKernel := int64(200)
+	if b.end.packed {
+		perKernel = 24
+	}
+	if n := int(min(b.size/perKernel, 1<<22)); n > chunkLen {
 		b.kernels.reserve(n)
 		b.correlations.reserve(n)
 	}
-	return b
 }
 
 func (b *builder) options() chrometrace.Options {
@@ -215,6 +222,9 @@ func (b *builder) kernel(e *chrometrace.Event, start Time, dur time.Duration, ha
 	id := NoCorrelation
 	if v, ok := integer(e.Arg(argCorrelation)); ok {
 		id = v
+	}
+	if b.kernels.len() == 0 {
+		b.reserve()
 	}
 	b.correlations.push(id)
 	return b.kernels.push(Kernel{start, dur, b.name(e), b.laneOf(e)})

@@ -472,7 +472,7 @@ func ringOfPairs(ring []NameID) bool {
 	for start := range n {
 		clear(ends)
 		ends[0] = true
-		for i := 0; i < n; i++ {
+		for i := range n {
 			for half := 1; ends[i] && i+2*half <= n; half++ {
 				w := word[start+i : start+i+2*half]
 				ends[i+2*half] = ends[i+2*half] || slices.Equal(w[:half], w[half:])

@@ -110,6 +110,7 @@ func eventOf(e *chrometrace.Event) Event {
 
 // An ending is what a reader knows once it has stopped.
 type ending struct {
+	packed bool // known from the start
 	header map[string][]byte
 	stats  chrometrace.Stats
 }
@@ -125,6 +126,9 @@ func readEvents(r io.Reader, name string, opts *LoadOptions, copts chrometrace.O
 		return &SyntaxError{Name: name, Event: -1, Err: err}
 	}
 	defer in.Close()
+	if end != nil {
+		end.packed = chrometrace.Packed(in)
+	}
 	copts.MaxValue = opts.MaxValue
 	d := chrometrace.NewReader(in, copts)
 	for {
@@ -136,7 +140,7 @@ func readEvents(r io.Reader, name string, opts *LoadOptions, copts chrometrace.O
 			continue
 		}
 		if end != nil {
-			*end = ending{d.Header(), d.Stats()}
+			end.header, end.stats = d.Header(), d.Stats()
 		}
 		if err == io.EOF {
 			return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/tracelayer/tracelayer/internal/cli"
@@ -18,6 +19,7 @@ func runAll(ctx context.Context, o options, stdin io.Reader, stdout, stderr io.W
 	var csvs cli.LayerCSVs
 	for _, trace := range o.traces {
 		out, err := one(ctx, o, trace, &csvs, list, stdin, stderr)
+		debug.FreeOSMemory()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

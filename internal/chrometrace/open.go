@@ -60,6 +60,12 @@ func Open(r io.Reader) (io.ReadCloser, error) {
 	return io.NopCloser(in), nil
 }
 
+// Packed reports whether the input that Open made in of was compressed.
+func Packed(in io.ReadCloser) bool {
+	_, ok := in.(*inflater)
+	return ok
+}
+
 // isZstd knows the magic number of a frame and that of a skippable one (RFC 8878, 3.1).
 func isZstd(b []byte) bool {
 	if len(b) < 4 {
