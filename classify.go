@@ -18,10 +18,10 @@ type Class struct {
 const maxLabel = 40
 
 // Classify says what the kernel of this name does. The rules of p are tried
-// first, then those that hold for every model; the first match wins. A nil p and
-// a bare anchor have no rules of their own. Where nothing matches, Key and Group
-// are "other" and Label is the simplified name. Label has no control characters
-// and is never empty.
+// first, then those that hold for every model, whose classes p may take together
+// as categories of its own; the first match wins. A nil p and a bare anchor have
+// neither. Where nothing matches, Key and Group are "other" and Label is the
+// simplified name. Label has no control characters and is never empty.
 //
 // The answer depends on p and name only. It costs a few microseconds: classify
 // distinct names, not kernels.
@@ -33,11 +33,24 @@ func Classify(p *Profile, name string) Class {
 		}
 	}
 	if c, ok := classify(commonProfile().rules, &n); ok {
-		return c
+		return p.categorize(c)
 	}
 	c := Class{Key: "other", Label: Simplify(name), Group: "other"}
 	if name == "" {
 		c.Label = "(unnamed)"
+	}
+	return c
+}
+
+// categorize puts a class of the common rules into the profile's category.
+func (p *Profile) categorize(c Class) Class {
+	if p != nil {
+		for i := range p.categories {
+			if g := &p.categories[i]; g.takes(c.Key) {
+				c.Key, c.Label = g.key, g.label
+				break
+			}
+		}
 	}
 	return c
 }

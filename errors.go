@@ -53,8 +53,7 @@ func (e *SyntaxError) Error() string {
 // Unwrap returns Err.
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// A ProfileError says which field of which profile file is wrong. The profiles
-// are part of the library so far, so no call returns one.
+// A ProfileError says which field of which profile file is wrong.
 type ProfileError struct {
 	File  string
 	Field string // a path such as rules[3].group
@@ -68,6 +67,24 @@ func (e *ProfileError) Error() string {
 
 // Unwrap returns Err.
 func (e *ProfileError) Unwrap() error { return e.Err }
+
+// A ConfigError says which field of a model's config is wrong or missing.
+type ConfigError struct {
+	File  string
+	Field string // such as layer_types[3]; empty for the file as a whole
+	Err   error
+}
+
+// Error names the file and the field. The wording may change.
+func (e *ConfigError) Error() string {
+	if e.Field == "" {
+		return fmt.Sprintf("config %s: %v", e.File, e.Err)
+	}
+	return fmt.Sprintf("config %s: %s: %v", e.File, e.Field, e.Err)
+}
+
+// Unwrap returns Err.
+func (e *ConfigError) Unwrap() error { return e.Err }
 
 // A SegmentError says why a trace could not be cut, with the numbers.
 type SegmentError struct {

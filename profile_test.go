@@ -62,9 +62,19 @@ func TestParseProfileRefuses(t *testing.T) {
 	}
 }
 
+// testedProfile makes the profile of one file, which need not have anchors.
+func testedProfile(file string) (*Profile, error) {
+	f, err := parseProfile("test.json", []byte(file))
+	if err != nil {
+		return nil, err
+	}
+	f.Abstract = true
+	return f.profile([]*parsedProfile{f})
+}
+
 func TestProfileRulesComeFirst(t *testing.T) {
-	p, err := parseProfile("test.json", []byte(testProfile(
-		`{"key": "mine", "label": "Mine", "group": "mhc", "base": {"is": ["agg_kernel", "rms_norm_kernel"]}}`)))
+	p, err := testedProfile(testProfile(
+		`{"key": "mine", "label": "Mine", "group": "mhc", "base": {"is": ["agg_kernel", "rms_norm_kernel"]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +115,7 @@ func TestMatch(t *testing.T) {
 		{`"base": {"any": ["Foo"]}, "name": {"regexp": "<Arg, 4>"}`, false},
 	}
 	for _, tt := range tests {
-		p, err := parseProfile("test.json", []byte(testProfile(`{"key": "hit", "group": "norm", `+tt.cond+`}`)))
+		p, err := testedProfile(testProfile(`{"key": "hit", "group": "norm", ` + tt.cond + `}`))
 		if err != nil {
 			t.Fatalf("%s: %v", tt.cond, err)
 		}
@@ -122,6 +132,15 @@ func TestCommonProfile(t *testing.T) {
 	}
 }
 
+// fuzzConfig is a config of a few layers with a field of each kind.
+func fuzzConfig() *Config {
+	c, err := ParseConfig(strings.NewReader(`{"num_hidden_layers": 3, "a": [1, 2, 3], "b": "xyz", "c": 2, "d": true}`), "fuzz")
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
+
 func FuzzParseProfile(f *testing.F) {
 	f.Add(commonJSON)
 	f.Add([]byte(testProfile(`{"key": "a", "label": "A", "group": "norm", "name": {"regexp": "a|b", "fold": true}}`)))
@@ -129,7 +148,13 @@ func FuzzParseProfile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := parseProfile("fuzz.json", data)
 		if err == nil {
-			Classify(p, "void ns::name<int>(int)")
+			p.Extends = ""
+			q, err := p.profile([]*parsedProfile{p})
+			if err == nil {
+				Classify(q, "void ns::name<int>(int)")
+				_, _, _ = (&ProfileSet{all: []*Profile{q}}).Infer(nil)
+				_, _ = q.LayerTypes(fuzzConfig())
+			}
 			return
 		}
 		if pe, ok := errors.AsType[*ProfileError](err); !ok || pe.Field == "" || pe.Err == nil {
