@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -148,9 +149,7 @@ func (f *parsedProfile) profile(chain []*parsedProfile) (*Profile, error) {
 				p.anchors = append(p.anchors, a)
 			}
 		}
-		for key, share := range c.typical {
-			p.typical[key] = share
-		}
+		maps.Copy(p.typical, c.typical)
 	}
 	for _, c := range chain {
 		p.rules = append(p.rules, c.rules...)
@@ -261,10 +260,8 @@ func (id *identity) match(c *Config, stage int) (why string, ok bool) {
 			return "", false
 		}
 	}
-	for _, f := range id.Lacks {
-		if c.Has(f) {
-			return "", false
-		}
+	if slices.ContainsFunc(id.Lacks, c.Has) {
+		return "", false
 	}
 	switch stage {
 	case byModelType:
