@@ -65,7 +65,9 @@ func (c *cutter) attributed() []int32 {
 
 // dropPieces takes kernels out of the passes of graph launches if those hold
 // pieces of a pass: no launch holds two anchors, or the kernels that a pass
-// begins or ends with run in fewer than half as many places.
+// begins or ends with run in fewer than half as many places as there are large
+// launches. The small ones, with fewer than half the anchors of the largest, may be
+// draft models.
 func (c *cutter) dropPieces(pass []int32) {
 	anchors := make([]int, len(c.passes))
 	for _, a := range c.anchors {
@@ -73,10 +75,13 @@ func (c *cutter) dropPieces(pass []int32) {
 			anchors[p]++
 		}
 	}
-	launches, most := 0, 0
+	most := 0
 	for _, n := range anchors {
 		most = max(most, n)
-		if n > 0 {
+	}
+	launches := 0
+	for _, n := range anchors {
+		if n > 0 && 2*n >= most {
 			launches++
 		}
 	}
@@ -427,14 +432,15 @@ func (c *cutter) checkBatches() error {
 	return nil
 }
 
-// takesTurns reports whether two micro-batches share a pass and its stream: A
-// runs a part of a layer, B the same part, A the next part, B that. Then each
-// second interval is alike, neighbours are not, and two of them in a row, read
-// as a ring, are made of parts that each come twice.
+// takesTurns reports whether two micro-batches share a pass and its stream: while
+// A runs a part of a layer, B is a part or more behind. Then each second interval
+// is alike, and two in a row, which differ much, hold together whatever a layer
+// has twice: once for A and once for B. Kinds of layers that alternate share
+// kernels too, but each has some that the other has not, or few that come in pairs.
 func (c *cutter) takesTurns(p Pass) bool {
 	a := c.anchorsOf(p)
 	interval := func(i int) []NameID { return c.names[a[i]:a[i+1]] }
-	known := map[string]bool{} // two intervals in a row, and whether they are made of such parts
+	known := map[string]bool{} // two intervals in a row, and whether they hold two layers
 	turns := 0
 	var key []byte
 	for i := 0; i+3 < len(a); i++ {
@@ -442,45 +448,36 @@ func (c *cutter) takesTurns(p Pass) bool {
 			continue
 		}
 		key = c.s.nameKey(key[:0], c.s.Order[a[i]:a[i+2]])
-		twice, ok := known[string(key)]
+		two, ok := known[string(key)]
 		if !ok {
-			twice = ringOfPairs(c.names[a[i]:a[i+2]])
-			known[string(key)] = twice
+			two = holdTwice(interval(i), interval(i+1))
+			known[string(key)] = two
 		}
-		if twice {
+		if two {
 			turns++
 		}
 	}
 	return turns > 0 && 2*turns > len(a)-3
 }
 
-// ringOfPairs reports whether a sequence, read as a ring from a suitable place,
-// is made wholly of parts that each come twice in a row.
-func ringOfPairs(ring []NameID) bool {
-	count := map[NameID]int{}
-	for _, n := range ring {
-		count[n]++
+// holdTwice reports whether two intervals together have each kernel an even number
+// of times, though by themselves they differ in a quarter of their kernels.
+func holdTwice(a, b []NameID) bool {
+	inA, inB := map[NameID]int{}, map[NameID]int{}
+	for _, n := range a {
+		inA[n]++
 	}
-	for _, n := range count {
-		if n%2 != 0 {
+	for _, n := range b {
+		inB[n]++
+	}
+	differ := 0
+	for _, n := range slices.Concat(a, b) {
+		if (inA[n]+inB[n])%2 != 0 {
 			return false
 		}
-	}
-	n := len(ring)
-	word := slices.Concat(ring, ring)
-	ends := make([]bool, n+1) // whether a part can end behind so many names
-	for start := range n {
-		clear(ends)
-		ends[0] = true
-		for i := range n {
-			for half := 1; ends[i] && i+2*half <= n; half++ {
-				w := word[start+i : start+i+2*half]
-				ends[i+2*half] = ends[i+2*half] || slices.Equal(w[:half], w[half:])
-			}
-		}
-		if ends[n] {
-			return true
+		if inA[n] == 0 || inB[n] == 0 {
+			differ++
 		}
 	}
-	return false
+	return 4*differ >= len(a)+len(b)
 }

@@ -33,6 +33,9 @@ func (s *Segments) orderByLane() {
 		orders[i].target = orders[most[orders[i].same]].lanes
 	}
 	for i, l := range s.Layers {
+		if of[i] < 0 {
+			continue
+		}
 		if o := orders[of[i]]; !slices.Equal(o.lanes, o.target) {
 			inOrder(s.Trace, s.Order[l.Start:l.End], o.target)
 			s.Reordered++
@@ -40,13 +43,16 @@ func (s *Segments) orderByLane() {
 	}
 }
 
-// laneOrders finds the distinct orders of the layers' kernels, and that of each
-// layer.
+// laneOrders finds the distinct orders of the kept layers' kernels, and that of
+// each layer, -1 if it is not kept.
 func (s *Segments) laneOrders() (orders []laneOrder, of []int) {
 	index, same := map[string]int{}, map[string]int32{}
 	of = make([]int, len(s.Layers))
 	var key []byte
 	for i, l := range s.Layers {
+		if of[i] = -1; s.Passes[l.Pass].Out != "" {
+			continue
+		}
 		kernels := s.Order[l.Start:l.End]
 		key = key[:0]
 		for _, k := range kernels {

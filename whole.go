@@ -74,10 +74,10 @@ func (s *Segments) cutWhole(opts *SegmentOptions) error {
 	if err := c.layers(); err != nil {
 		return err
 	}
-	s.orderByLane()
 	if err := s.filterPasses(opts.Passes); err != nil {
 		return err
 	}
+	s.orderByLane()
 	s.sign()
 	of := make([]int32, s.Anchors)
 	for i := range of {

@@ -214,6 +214,79 @@ func TestPiecesOfGraphs(t *testing.T) {
 // TestJitterBetweenStreams: layers whose streams ran the same kernels, not in
 // the same order between the streams, are of one signature, and their times are
 // what they were.
+// passOf is a pass that runs these kernels, whatever its layers are.
+func passOf(kernels string) tracegen.Pass {
+	return passSpec([]*tracegen.Kind{layerKind("pass", strings.Fields(kernels)...)}, nil)
+}
+
+// TestPairsAreNoMicroBatches: kinds of layers alternate, and what only one of them
+// has comes in pairs.
+func TestPairsAreNoMicroBatches(t *testing.T) {
+	t.Parallel()
+	plain := "norm_kernel qkv_gemm rope kv_write attention_fwd o_gemm ffn_norm up_gemm act_and_mul down_gemm "
+	for _, other := range []string{
+		"norm_kernel qkv_gemm rope roll_kernel roll_kernel kv_write attention_fwd o_gemm ffn_norm up_gemm act_and_mul down_gemm ",
+		plain + "quant lora_gemm quant lora_gemm ",
+	} {
+		trace, _ := generatedSpec(t, tracegen.Spec{Seed: 25, Passes: times(3, passOf(strings.Repeat(plain+other, 13)))})
+		s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+		if err != nil || len(s.Layers) != 3*26 {
+			t.Errorf("%s: %v", other, err)
+		}
+	}
+}
+
+// TestDraftsInTheirOwnGraphs: graph launches of one layer beside those of the
+// target are drafts, not pieces of it, however many there are.
+func TestDraftsInTheirOwnGraphs(t *testing.T) {
+	t.Parallel()
+	draft := passSpec(tracegen.Repeat(plainLayer, 1), func(p *tracegen.Pass) { p.Prologue, p.Epilogue = kernelsNamed("fc_gemm"), kernelsNamed("lm_head_gemm") })
+	for n := 1; n <= 3; n++ {
+		var passes []tracegen.Pass
+		for range 6 {
+			passes = append(append(passes, passSpec(tracegen.Repeat(plainLayer, 12), nil)), times(n, draft)...)
+		}
+		trace, _ := generatedSpec(t, tracegen.Spec{Seed: 26, Passes: passes})
+		s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.LayersPerPass != 0 && s.LayersPerPass != 12 {
+			t.Errorf("%d drafts: %d layers a pass, %s", n, s.LayersPerPass, s.Evidence)
+		}
+		for _, p := range s.Passes {
+			if p.By != ByGraph {
+				t.Fatalf("%d drafts: passes by %s", n, p.By)
+			}
+		}
+	}
+}
+
+// TestOrderOfKeptLayers: layers that are left out have no say in the order of
+// those that are kept.
+func TestOrderOfKeptLayers(t *testing.T) {
+	t.Parallel()
+	kind := func(names ...string) *tracegen.Kind {
+		k := layerKind("layer", names...)
+		for i := range k.Kernels {
+			if k.Kernels[i].Name == "side_dispatch" {
+				k.Kernels[i].Stream = 1
+			}
+		}
+		return k
+	}
+	early := passSpec(tracegen.Repeat(kind("norm_kernel", "qkv_gemm", "attention_fwd", "side_dispatch", "o_gemm", "down_gemm"), 12), nil)
+	late := passSpec(tracegen.Repeat(kind("norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "side_dispatch", "down_gemm"), 12), nil)
+	trace, _ := generatedSpec(t, tracegen.Spec{Seed: 27, Passes: append(times(3, early), times(5, late)...)})
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), &SegmentOptions{Passes: PassFilter{Only: []int{0, 1, 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Reordered != 0 {
+		t.Errorf("%d of %d layers reordered", s.Reordered, len(s.Layers))
+	}
+}
+
 func TestJitterBetweenStreams(t *testing.T) {
 	t.Parallel()
 	kinds := make([]*tracegen.Kind, 3)
