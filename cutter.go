@@ -64,24 +64,23 @@ func (c *cutter) attributed() []int32 {
 }
 
 // dropPieces takes kernels out of the passes of graph launches if those hold
-// pieces of a pass: no launch holds two anchors, or the kernels that a pass
-// begins or ends with run in fewer than half as many places as there are large
-// launches. The small ones, with fewer than half the anchors of the largest, may be
-// draft models.
+// pieces of a pass: no launch holds two anchors, or none more than two, and the
+// kernels that a pass begins or ends with run in fewer than half as many places.
+// Where there are labelled passes too, what is outside of them stays apart.
 func (c *cutter) dropPieces(pass []int32) {
+	if slices.ContainsFunc(c.passes, func(p Pass) bool { return p.Step >= 0 }) {
+		return
+	}
 	anchors := make([]int, len(c.passes))
 	for _, a := range c.anchors {
-		if p := pass[a]; p >= 0 && c.passes[p].By == ByGraph {
+		if p := pass[a]; p >= 0 {
 			anchors[p]++
 		}
 	}
-	most := 0
+	launches, most := 0, 0
 	for _, n := range anchors {
 		most = max(most, n)
-	}
-	launches := 0
-	for _, n := range anchors {
-		if n > 0 && 2*n >= most {
+		if n > 0 {
 			launches++
 		}
 	}
@@ -92,13 +91,11 @@ func (c *cutter) dropPieces(pass []int32) {
 			ends = max(ends, edges[n])
 		}
 	}
-	if most >= 2 && (ends == 0 || launches <= 2*ends) {
+	if most > 2 || most == 2 && (ends == 0 || launches <= 2*ends) {
 		return
 	}
-	for i, p := range pass {
-		if p >= 0 && c.passes[p].By == ByGraph {
-			pass[i] = -1
-		}
+	for i := range pass {
+		pass[i] = -1
 	}
 }
 
@@ -218,20 +215,24 @@ func (c *cutter) dropStrays() error {
 	perLane := make([]map[int]int, len(t.Lanes)) // how many intervals have how many kernels of the lane
 	intervals := 0
 	count := make([]int, len(t.Lanes))
+	var touched []LaneID // a trace may have as many lanes as kernels
 	for _, iv := range c.intervals() {
 		intervals++
-		clear(count)
 		for _, k := range s.Order[iv[0]:iv[1]] {
-			count[t.Kernels[k].Lane]++
-		}
-		for lane, n := range count {
-			if n > 0 {
-				if perLane[lane] == nil {
-					perLane[lane] = map[int]int{}
-				}
-				perLane[lane][n]++
+			lane := t.Kernels[k].Lane
+			if count[lane] == 0 {
+				touched = append(touched, lane)
 			}
+			count[lane]++
 		}
+		for _, lane := range touched {
+			if perLane[lane] == nil {
+				perLane[lane] = map[int]int{}
+			}
+			perLane[lane][count[lane]]++
+			count[lane] = 0
+		}
+		touched = touched[:0]
 	}
 	for lane, counts := range perLane {
 		for _, n := range counts {

@@ -141,7 +141,10 @@ func (s *Segments) checkKept() error {
 // noStepWhy says why no kernel belongs to a step, if that is so and the labels
 // show steps.
 func (s *Segments) noStepWhy() string {
-	a := s.Attribution
+	a, f := s.Attribution, s.Filter
+	if f.AllPhases && f.Requests == 0 && f.GraphBS == 0 {
+		return "" // it is not for want of a step
+	}
 	if len(a.Steps) == 0 || a.Unplaced < len(a.Step) {
 		return ""
 	}

@@ -258,16 +258,17 @@ func (s *Segments) group(m *Meter, rows []row, signs []signCount) Group {
 func (g *Group) measureTimes(m *Meter, rows []row) {
 	var wall, busy, comm, exposed time.Duration
 	var buf []interval
-	lanes, streams, ran := make([]cover, len(m.t.Lanes)), make([]Time, len(m.t.Lanes)), make([]bool, len(m.t.Lanes))
+	lanes, streams := make([]cover, len(m.t.Lanes)), make([]Time, len(m.t.Lanes))
+	ran := make([]bool, len(m.t.Lanes))
 	for _, r := range rows {
 		buf = m.intervals(buf[:0], r.kernels)
 		for _, iv := range buf {
 			lanes[iv.lane].add(iv)
 		}
-		for i := range lanes {
-			streams[i] += lanes[i].covered
-			ran[i] = ran[i] || lanes[i].any
-			lanes[i] = cover{}
+		for _, iv := range buf { // not over all lanes: there may be as many as kernels
+			streams[iv.lane] += lanes[iv.lane].covered
+			ran[iv.lane] = true
+			lanes[iv.lane] = cover{}
 		}
 		t := measureTimes(buf)
 		wall, busy, comm, exposed = wall+t.Span, busy+t.Busy, comm+t.Comm, exposed+t.ExposedComm()

@@ -2,6 +2,7 @@ package tracelayer
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -96,14 +97,14 @@ func lateStops(t *Trace) []lateStop {
 func (m *Meter) Times(kernels []int32) Times {
 	all := m.intervals(nil, kernels)
 	t := measureTimes(all)
-	lanes := make([]cover, len(m.t.Lanes))
+	lanes := map[LaneID]cover{} // not all of the trace: there may be as many as kernels
 	for _, iv := range all {
-		lanes[iv.lane].add(iv)
+		c := lanes[iv.lane]
+		c.add(iv)
+		lanes[iv.lane] = c
 	}
-	for lane, c := range lanes {
-		if c.any {
-			t.Streams = append(t.Streams, StreamTime{LaneID(lane), time.Duration(c.covered)})
-		}
+	for _, lane := range slices.Sorted(maps.Keys(lanes)) {
+		t.Streams = append(t.Streams, StreamTime{lane, time.Duration(lanes[lane].covered)})
 	}
 	return t
 }

@@ -262,6 +262,48 @@ func TestDraftsInTheirOwnGraphs(t *testing.T) {
 	}
 }
 
+// TestGraphsBesideAnEagerPass: the decodes are whole in their graphs, though only
+// the eager prefill has kernels that are known to begin and to end a pass.
+func TestGraphsBesideAnEagerPass(t *testing.T) {
+	t.Parallel()
+	prefill := passSpec(tracegen.Repeat(plainLayer, 12), func(p *tracegen.Pass) { p.Launch = tracegen.Eager })
+	decode := passSpec(tracegen.Repeat(plainLayer, 12), func(p *tracegen.Pass) {
+		p.Prologue, p.Epilogue = kernelsNamed("index_kernel"), kernelsNamed("norm_kernel", "lm_head_gemm")
+	})
+	trace, _ := generatedSpec(t, tracegen.Spec{Seed: 28, Passes: append([]tracegen.Pass{prefill}, times(6, decode)...)})
+	s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.signs) != 1 || len(s.Layers) != 7*12 {
+		t.Errorf("%d layers of %d kinds, want 84 of one", len(s.Layers), len(s.signs))
+	}
+}
+
+// TestPiecesBesideLabels: where a label tells a pass, the pieces of the others
+// neither stand in for micro-batches nor make layers of two passes.
+func TestPiecesBesideLabels(t *testing.T) {
+	t.Parallel()
+	layer := layerKind("layer", "norm_kernel", "qkv_gemm", "attention_fwd", "o_gemm", "norm_kernel", "up_gemm", "act_and_mul", "down_gemm")
+	layer.Kernels[2].Eager = true
+	for _, first := range []string{"embedding_kernel", "index_kernel"} {
+		piecewise := passSpec(tracegen.Repeat(layer, 12), func(p *tracegen.Pass) {
+			p.Launch, p.Prologue, p.Epilogue = tracegen.Piecewise, kernelsNamed(first), kernelsNamed("norm_kernel", "lm_head_gemm")
+		})
+		labelled, bare := piecewise, piecewise
+		labelled.Label, bare.Label = "decode[bs=8]", "unknown label"
+		trace, _ := generatedSpec(t, tracegen.Spec{Seed: 29, Labels: []tracegen.Family{tracegen.ATOM}, Passes: append([]tracegen.Pass{labelled}, times(3, bare)...)})
+		s, err := Segment(trace, AnchorProfile("attention_fwd"), nil)
+		if err != nil {
+			t.Errorf("%s: %v", first, err)
+			continue
+		}
+		if len(s.signs) != 1 || s.LayersPerPass != 12 && s.LayersPerPass != 0 {
+			t.Errorf("%s: %d kinds of layers, %d a pass: %s", first, len(s.signs), s.LayersPerPass, s.Evidence)
+		}
+	}
+}
+
 // TestOrderOfKeptLayers: layers that are left out have no say in the order of
 // those that are kept.
 func TestOrderOfKeptLayers(t *testing.T) {
