@@ -35,7 +35,7 @@ func Classify(p *Profile, name string) Class {
 	if c, ok := classify(commonProfile().rules, &n); ok {
 		return p.categorize(c)
 	}
-	c := Class{Key: "other", Label: Simplify(name), Group: "other"}
+	c := Class{Key: "other", Label: Simplify(p, name), Group: "other"}
 	if name == "" {
 		c.Label = "(unnamed)"
 	}
@@ -70,7 +70,7 @@ func classify(rules []rule, n *kernelName) (Class, bool) {
 		if rules[i].matches(n) {
 			c := rules[i].class
 			if c.Label == "" {
-				c.Label = Simplify(n.full.asIs)
+				c.Label = Simplify(nil, n.full.asIs)
 			}
 			return c, true
 		}
@@ -140,18 +140,24 @@ func trimObjectSuffix(name string) string {
 // no template arguments and parameters, a mangled name as far as its base, few
 // namespaces, at most 40 characters (the middle of a longer name gives way to
 // "…"). A template that only launches the kernel named in its arguments, such as
-// cutlass::device_kernel, gives way to that kernel. The result is valid UTF-8
-// without control characters, and empty only if name is.
-func Simplify(name string) string {
+// cutlass::device_kernel, gives way to that kernel. Then come the replacements of
+// p, if it has any; p may be nil. The result is valid UTF-8 without control
+// characters, and empty only if name is.
+func Simplify(p *Profile, name string) string {
 	short := trimObjectSuffix(name)
 	if strings.HasPrefix(short, "Cijk_") {
 		short = simplifyTensile(short)
 	} else if comps := components(short); len(comps) > 0 {
 		short = joinPath(comps)
 	}
+	if p != nil {
+		for _, r := range p.simplify {
+			short = strings.ReplaceAll(short, r.Old, r.New)
+		}
+	}
 	short = printable(short)
 	if short == "" && name != "" {
-		short = "?" // the name is all blanks
+		short = "?" // the name is all blanks, or the profile leaves nothing of it
 	}
 	return cutMiddle(short, maxLabel)
 }

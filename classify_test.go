@@ -186,7 +186,7 @@ func TestSimplify(t *testing.T) {
 		{" \n ", "?"},
 	}
 	for _, tt := range tests {
-		if got := Simplify(tt.in); got != tt.want {
+		if got := Simplify(nil, tt.in); got != tt.want {
 			t.Errorf("%q: got %q, want %q", tt.in, got, tt.want)
 		}
 	}
@@ -270,7 +270,7 @@ func FuzzClassify(f *testing.F) {
 		if c.Label == "" || c.Key == "" || !slices.Contains(groups, c.Group) {
 			t.Errorf("%q: got %+v", name, c)
 		}
-		short := Simplify(name)
+		short := Simplify(nil, name)
 		if (short == "") != (name == "") {
 			t.Errorf("%q: simplified to %q", name, short)
 		}

@@ -86,7 +86,7 @@ func ExampleLoad() {
 	}
 	k := t.Kernels[0]
 	after := time.Duration(k.Start - t.Origin) // what the Perfetto UI shows
-	fmt.Printf("after %v for %v: %s\n", after, k.Dur, tracelayer.Simplify(t.KernelName(k)))
+	fmt.Printf("after %v for %v: %s\n", after, k.Dur, tracelayer.Simplify(nil, t.KernelName(k)))
 	// Output:
 	// 321 kernels with 23 names, 9 copies, 960 events in all
 	// rank 0 of 1 on NVIDIA H200
@@ -359,7 +359,7 @@ func ExampleSegments_All() {
 func ExampleSegments_Kernels() {
 	s := segment("atom_tiny.json", "pa_bf16")
 	for k := range s.Kernels(s.Layers[0]) {
-		fmt.Println(k.Dur, tracelayer.Simplify(s.Trace.KernelName(k)))
+		fmt.Println(k.Dur, tracelayer.Simplify(nil, s.Trace.KernelName(k)))
 	}
 	// Output:
 	// 6.239µs aiter::add_rmsnorm_quant_kernel
@@ -407,9 +407,9 @@ func ExampleClassify() {
 }
 
 func ExampleSimplify() {
-	fmt.Println(tracelayer.Simplify("void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, 2>(int)"))
-	fmt.Println(tracelayer.Simplify("_ZN7ck_tile6kentryILi1ENS_20MoeSortingKernelImplEEEvv"))
-	fmt.Println(tracelayer.Simplify("a_kernel_" + strings.Repeat("x", 60) + "_bf16"))
+	fmt.Println(tracelayer.Simplify(nil, "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, 2>(int)"))
+	fmt.Println(tracelayer.Simplify(nil, "_ZN7ck_tile6kentryILi1ENS_20MoeSortingKernelImplEEEvv"))
+	fmt.Println(tracelayer.Simplify(nil, "a_kernel_"+strings.Repeat("x", 60)+"_bf16"))
 	// Output:
 	// vectorized_elementwise_kernel
 	// MoeSortingKernelImpl

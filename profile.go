@@ -38,6 +38,7 @@ type Profile struct {
 	anchors                          []Anchor
 	labels                           []string // of the blocks of a layer, if it has as many
 	identity                         []identity
+	simplify                         []replacement
 	layerCount                       []string              // fields of the config
 	typical                          map[string][2]float64 // share of GPU time in percent, by key
 	attentionTypes, additions, roles []layerRule
@@ -279,6 +280,14 @@ type profileFile struct {
 	Anchors     []json.RawMessage `json:"anchors"`
 	Categories  []json.RawMessage `json:"categories"`
 	Rules       []json.RawMessage `json:"rules"`
+	Simplify    []replacement     `json:"simplify"`
+}
+
+// A replacement shortens names for tables.
+type replacement struct {
+	Old     string `json:"old"`
+	New     string `json:"new"`
+	Comment string `json:"comment"`
 }
 
 type identityFile struct {
@@ -407,6 +416,11 @@ func parseProfile(file string, data []byte) (*parsedProfile, error) {
 			if field, err := r.check(); err != nil {
 				return fail(fmt.Sprintf("layer_types.%s[%d]%s", list.name, i, field), err)
 			}
+		}
+	}
+	for i, r := range p.Simplify {
+		if r.Old == "" {
+			return fail(fmt.Sprintf("simplify[%d].old", i), errors.New("empty"))
 		}
 	}
 	for i, raw := range p.profileFile.Anchors {

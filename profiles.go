@@ -154,6 +154,7 @@ func (f *parsedProfile) profile(chain []*parsedProfile) (*Profile, error) {
 	for _, c := range chain {
 		p.rules = append(p.rules, c.rules...)
 		p.categories = append(p.categories, c.categories...)
+		p.simplify = append(p.simplify, c.Simplify...)
 	}
 	for _, id := range f.Identity {
 		p.identity = append(p.identity, identity(id))
