@@ -204,11 +204,14 @@ func TestClassifyCorpus(t *testing.T) {
 		t.Skipf("the corpus is not here: %v", err)
 	}
 	lines := strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[1:]
+	p := Profiles().Any()
 	agree := 0
 	confused := map[string]int{}
+	rows := map[string][]string{} // names by the key of their rule
 	for _, line := range lines {
 		f := strings.SplitN(line, "\t", 4) // group, framework, source, name
-		c := Classify(nil, f[3])
+		c := Classify(p, f[3])
+		rows[c.Key] = append(rows[c.Key], f[3])
 		if c.Group == f[0] {
 			agree++
 			continue
@@ -220,6 +223,17 @@ func TestClassifyCorpus(t *testing.T) {
 	t.Logf("%d of %d names agree by group: %.2f %%", agree, len(lines), got)
 	for _, k := range slices.Sorted(maps.Keys(confused)) {
 		t.Logf("%3d  %s", confused[k], k)
+	}
+	single := 0
+	for _, key := range slices.Sorted(maps.Keys(rows)) {
+		if len(rows[key]) == 1 {
+			single++
+			t.Logf("rule for one name only: %s: %.100s", key, rows[key][0])
+		}
+	}
+	t.Logf("%d of %d rules met know one name only", single, len(rows))
+	if 4*single > len(rows) {
+		t.Errorf("%d of %d rules know one name only: rules are for kinds", single, len(rows))
 	}
 	if got < corpusFloor {
 		t.Errorf("agreement %.2f %%, want %.2f %% or more", got, corpusFloor)
@@ -247,11 +261,11 @@ func BenchmarkClassify(b *testing.B) {
 	for i := range names {
 		names[i] = fmt.Sprintf("%s_%d", sampleNames[i%len(sampleNames)], i)
 	}
-	commonProfile()
+	p := Profiles().Any()
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, name := range names {
-			Classify(nil, name)
+			Classify(p, name)
 		}
 	}
 	b.ReportMetric(float64(len(names)*b.N)/b.Elapsed().Seconds(), "names/s")
