@@ -28,7 +28,9 @@
 //
 // [Attribute] says which step each kernel belongs to, and a [Meter] measures
 // busy, idle and communication time of any kernels. [Classify] says what a
-// kernel does, as far as its name tells. [Segments.All]
+// kernel does, as far as its name tells, by the rules of a [Profile] of the set
+// [Profiles] and those for every model. [ProfileSet.Infer] chooses the profile for
+// a [Config], and [Profile.LayerTypes] says what each layer is. [Segments.All]
 // yields each kernel with its layer, for analyses of one's own. [Events] yields
 // every event of a file, for what the Trace does not keep.
 //
@@ -39,7 +41,8 @@
 // (Segments.Tie, Segments.Evidence, Segments.Alike, Step.ByOrder,
 // Position.Purity). What does not fit is
 // refused with a typed error that holds the numbers: a [SyntaxError] for a
-// damaged file, a [SegmentError] for a trace that cannot be cut. Branch with errors.Is on the sentinels
+// damaged file, a [ProfileError] or a [ConfigError] for data that is not what it
+// must be, a [SegmentError] for a trace that cannot be cut. Branch with errors.Is on the sentinels
 // ([ErrNoKernels], [ErrMixed], [ErrNoAnchor], [ErrNoLayers], [ErrRemainder],
 // [ErrInterleaved], [ErrNoDecode], [ErrTruncated], [ErrTooLarge]).
 //

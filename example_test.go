@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	"github.com/tracelayer/tracelayer"
@@ -414,4 +415,43 @@ func ExampleSimplify() {
 	// vectorized_elementwise_kernel
 	// MoeSortingKernelImpl
 	// a_kernel_xxxxxxxxxxxxxxxxx…xxxxxxxx_bf16
+}
+
+func ExampleProfileSet_Infer() {
+	c, err := tracelayer.ParseConfig(strings.NewReader(`{"model_type": "deepseek_v4", "num_hidden_layers": 4,
+		"compress_ratios": [0, 4, 128, 4, 0], "num_hash_layers": 2}`), "config.json")
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, why, err := tracelayer.Profiles().Infer(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	types, err := p.LayerTypes(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s, by %s\n", p.Name, why)
+	for i, l := range types {
+		fmt.Println(i, l)
+	}
+	// Output:
+	// dsv4_csa_hca, by model_type deepseek_v4
+	// 0 SWA_ONLY+HASH+FIRST
+	// 1 CSA_C4+HASH
+	// 2 HCA_C128
+	// 3 CSA_C4+FINAL
+}
+
+func ExampleReadProfiles() {
+	mine := fstest.MapFS{"mine.json": {Data: []byte(`{"schema": "tracelayer/profile/1", "name": "mine", "extends": "generic",
+		"identity": [{"model_types": ["my_model"]}],
+		"rules": [{"key": "my_scan", "label": "My scan", "group": "linear_attn", "base": {"any": ["my_scan"]}}]}`)}}
+	set, err := tracelayer.ReadProfiles(mine, "*.json") // or os.DirFS("my/profiles")
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, _ := set.Lookup("mine")
+	fmt.Println(tracelayer.Classify(p, "void my_scan_kernel<4>(float*)"))
+	// Output: {my_scan My scan linear_attn}
 }
