@@ -52,6 +52,17 @@ func AnchorProfile(pattern string) *Profile {
 	return &Profile{anchor: pattern}
 }
 
+// WithAnchor returns a profile that is p in all but its anchor, which is that of
+// [AnchorProfile]. p may be nil.
+func (p *Profile) WithAnchor(pattern string) *Profile {
+	q := &Profile{}
+	if p != nil {
+		*q = *p
+	}
+	q.anchor = pattern
+	return q
+}
+
 // isAnchor reports whether a kernel of this name opens a layer.
 func (p *Profile) isAnchor(name string) bool {
 	return p != nil && p.anchor != "" && strings.Contains(name, p.anchor)

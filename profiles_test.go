@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/tracelayer/tracelayer/internal/tracegen"
 )
 
 func profileNamed(t testing.TB, name string) *Profile {
@@ -322,6 +324,29 @@ func TestReadProfilesRefuses(t *testing.T) {
 	}
 	if _, _, err := set.Infer(parseConfig(t, `{"model_type": "zebra"}`)); err == nil {
 		t.Error("two profiles claim a config alike: no error")
+	}
+}
+
+// TestWithAnchor: a family's rules name the kernels of layers that a bare anchor cuts.
+func TestWithAnchor(t *testing.T) {
+	p := profileNamed(t, "generic_addnorm")
+	trace, _ := generatedSpec(t, tracegen.Spec{Seed: 30, Passes: times(2, passSpec(tracegen.Repeat(layerKind("layer", "norm_kernel", "nvjet_tst", "attention_fwd", "nvjet_tst"), 4), nil))})
+	if _, err := Segment(trace, p, nil); err == nil {
+		t.Error("no anchor to cut by: no error")
+	}
+	s, err := Segment(trace, p.WithAnchor("attention_fwd"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := Summarize(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := sum.Groups[0].Positions[1].Class.Label; got != "GEMM bf16" || s.LayersPerPass != 4 {
+		t.Errorf("%q, %d layers", got, s.LayersPerPass)
+	}
+	if p.anchor != "" || (*Profile)(nil).WithAnchor("x").anchor != "x" {
+		t.Error("the profile has changed, or none is not allowed")
 	}
 }
 

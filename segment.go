@@ -201,10 +201,11 @@ func (s *Segments) All() iter.Seq2[Layer, Kernel] {
 // is ErrNoKernels, without a layer ErrNoLayers, ErrRemainder if the anchors do
 // not divide by opts.NumLayers, and ErrInterleaved for two micro-batches. All
 // come as a *SegmentError with the numbers. A profile without an anchor is an
-// error of no type.
+// error of no type; those of the families have theirs to read, and get one to cut
+// by from Profile.WithAnchor.
 func Segment(t *Trace, p *Profile, opts *SegmentOptions) (*Segments, error) {
 	if p == nil || p.anchor == "" {
-		return nil, errors.New("segment: the profile has no anchor")
+		return nil, errors.New("segment: the profile has no anchor to cut by: use AnchorProfile, or Profile.WithAnchor for a family's rules")
 	}
 	if opts == nil {
 		opts = &SegmentOptions{}
